@@ -315,6 +315,18 @@ async def test_words_beside_a_waiting_card_tell_that_it_waits(product: Product) 
         assert not buttons(answer), words
 
 
+async def test_words_beside_a_waiting_card_name_no_argument_that_its_preview_puts_in(
+    product: Product,
+) -> None:
+    said = await product.ws.as_("U_ANN").say(OPS, "<@UBOT> create a folder invoices")
+    await product.ws.wait_for(lambda: product.ws.by_app(OPS, said.ts), SECONDS)
+    await product.ws.as_("U_ANN").say(OPS, "<@UBOT> is this safe?", thread_ts=said.ts)
+    await product.ws.wait_for(lambda: len(product.ws.by_app(OPS, said.ts)) > 1, SECONDS)
+    told = shown(product.ws.by_app(OPS, said.ts)[-1])
+    assert "set path to …" in told
+    assert "expected" not in told
+
+
 RENAMED = {
     "make a folder for invoices": ("call it bills instead", "Create the folder bills"),
     "move the q3 summary to archive": ("name it q3-old", "Move reports/q3-summary.md to archive/q3-old.md"),

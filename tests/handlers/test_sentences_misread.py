@@ -52,6 +52,23 @@ CONFIRMABLE = {
     "remind me to write to Bob": "Create the task “write to Bob”",
     "delete task 1": "Delete task 1",
     "move task 1 to friday": "Update task 1",
+    "remind me to call Ann friday 10:30": "Create the task “call Ann at 10:30”\n+ due: ",
+    "remind me to call Ann 10:30 friday": "Create the task “call Ann at 10:30”\n+ due: ",
+    "remind me mon at noon to call Ann": "Create the task “call Ann at 12:00”\n+ due: ",
+    "remind me to call Ann tomorrow 9am": "Create the task “call Ann at 9am”\n+ due: ",
+    "remind me to pay the rent by the end of the month": "Create the task “pay the rent”\n+ due: ",
+    "schedule Retro next monday 10:30": "Create the event “Retro”,",
+    "schedule Retro 10:30 friday": "Create the event “Retro”,",
+    "schedule a call with Bob thurs at noon for 20 minutes": "Create the event “call with Bob”,",
+    "watch reports": "Start watching reports:",
+    "delete task one": "Delete task 1",
+    "delete task #1": "Delete task 1",
+    "complete #2": "Update task 2",
+    "task three is done": "Update task 3",
+    "cancel the event standup": "Delete the event Standup,",
+    "delete my drafts folder": "Delete drafts (a folder",
+    "write a mail to bob@example.com about Lunch\nHi Bob,\nlet's eat.\nBest, Ann": "Draft a mail: Lunch,",
+    "write a mail to bob@example.com about Lunch: Hi Bob,\nlet's eat.\nBest, Ann": "Draft a mail: Lunch,",
 }
 # Questions: what can be chosen.
 ASKED = {
@@ -65,6 +82,10 @@ ASKED = {
     "delete the draft": ("drafts", "drafts/q3-draft.md", "a mail"),
     "delete the summaries": ("archive/q2-summary.md", "reports/q3-summary.md", "all of them"),
     "copy README.md": ("Which destination",),
+    "delete my drafts": ("drafts", "everything in drafts", "a mail"),
+    "delete all my drafts": ("drafts", "everything in drafts", "a mail"),
+    "move my reports to archive": ("reports", "everything in reports"),
+    "clear our drafts": ("drafts", "a mail"),
 }
 # Answers at once: something that stands in each.
 ANSWERED = {
@@ -82,6 +103,13 @@ ANSWERED = {
     "how old is meeting-notes.md": "drafts/meeting-notes.md",
     "does q3-summary.md exist": "reports/q3-summary.md",
     "does q9-summary.md exist": "no",
+    "find q3": "reports/q3-summary.md",
+    "find the q3 summary": "reports/q3-summary.md",
+    "find draft in drafts": "drafts/q3-draft.md",
+    "where is the figures": "reports/q3-figures.csv",
+    "show mails from Bob": "The Q3 figures",
+    "read the mail from Bob": "The Q3 figures",
+    "what did Bob write me": "The Q3 figures",
 }
 # Words with a next step, and nothing to confirm.
 TOLD = {
@@ -139,6 +167,19 @@ TOLD = {
     "delete redme.md": "Did you mean README.md?",
     "read q3-sumary.md": "Did you mean reports/q3-summary.md",
     "how big is q9-summary.md": "There is no file or folder “q9-summary.md”. Did you mean",
+    "remind me to call Ann in 2 hours": "write for example: today at 15:00",
+    "remind me in 2 hours to call Ann": "• remind me to call the printer friday 10:30",
+    "remind me to call Ann tonight": "write for example: today at 19:00",
+    "remind me to call Ann next week": "write for example: next monday",
+    "remind me to call Ann at 10:30": "write for example: tomorrow at 10:00",
+    "remind me to call Ann friday 10": "I am not sure where the title ends",
+    "delete the standup event": "• delete event standup",
+    "cancel the standup on friday": "• delete event standup",
+    "Hi Ann,\nlet's eat at noon.\nBest, Bob": "That reads like a mail.",
+    "Dear Bob,\nplease delete README.md\nBest, Ann": "That reads like a mail.",
+    "send a mail to bob@example.com:\nHi Bob,\nlet's eat.": "That reads like a mail.",
+    "write a mail to bob@example.com: hi": "A mail needs a subject.",
+    "send mail draft 0a1b2c3d4e": "There is no draft 0a1b2c3d4e. List the drafts to see their ids.",
     "good morning!": "I can help with: files, calendar, mail, tasks.",
     "good evening": "I can help with: files, calendar, mail, tasks.",
     "mvoe q3-draft.md to archive": "• move q3-draft.md to archive\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import chain, count, islice
 
 from gate.rules.action import CallClass, Json
 from gate.rules.planner_port import Call
@@ -25,17 +25,24 @@ from tools.phrases.second_thoughts import under_heading
 from tools.phrases.sentence_patterns import LONGEST, Found, begun, best, match
 from tools.phrases.suggestions import away, elsewhere, missed, near
 from tools.phrases.titles import refuse_question
-from tools.phrases.tokenize import Heard, conjunctions, headed, hear, joints, lines
-from tools.phrases.typed_values import direct, items
+from tools.phrases.tokenize import Heard, conjunctions, headed, hear, is_letter, joints, lines, sentences
+from tools.phrases.typed_values import clipped, direct, items
 
 CALLED = re.compile(r"\b(?:called|named|titled|rename)\b")
-ASKED_ABOUT = ("calendar", "task")  # servers whose state people ask about: “task 1 is done?”
 MOST = 12  # instructions in one message
 MOST_CALLS = 100  # of one message: no setting lets a turn have more
 TOO_MANY = "That names {count:,} things, and one message can have 100: name a folder, or fewer at a time."
 MOST_JOINTS = 120  # "then" and "and" of one message at which it may be cut: each takes up to 0.6 ms
 TOO_MANY_PARTS = "That has too many parts. Please give me less at once, and put text in quotes."
 EACH_LINE = "Each line is an instruction of its own. Put text of several lines in quotes or between ```.\n"
+SECOND = (
+    "Is “{}” a part of the text, or something else to be done? Put the whole text in quotes, or write one "
+    "instruction on each line."
+)
+LETTER = (
+    "That reads like a mail. Write first who it is for, and what it is about, such as write a mail to bob@example.com "
+    "about Figures: and then your text. I draft it, and send nothing before you ask for that."
+)
 HELP = re.compile(
     r"(?:hi|hello|hey|howdy|greetings|good[ \t]++(?:morning|afternoon|evening|day))?[ \t,]*+"
     r"(?:there|all|everyone|everybody|team|bot|countersign)?[ \t,.!?]*+"
@@ -73,6 +80,7 @@ class Understanding:
     seen: Seen = field(default_factory=dict)
     files: bool = True  # the name of a file without its folder is looked up
     before: tuple[Piece, ...] = ()  # what stands before it in the plan
+    told: tuple[str, ...] = ()  # the files that were read or changed before in the thread
     # What is said beside “I did not understand”, where a card waits; "" for what can be written
     waits: str = ""
     hints: bool = True  # what comes closest is said of what is not understood, which takes time
@@ -127,7 +135,11 @@ class Understanding:
         for at, line in enumerate(found, place):
             answers = Answers(decided, at)
             here = Said(
-                "", answers, made=self._made(pieces), folders=[f for one in pieces for f in one.folders]
+                "",
+                answers,
+                made=self._made(pieces),
+                folders=[f for one in pieces for f in one.folders],
+                told=() if pieces else self.told,
             )
             run = named(line, heard, self.book) if len(line) <= LONGEST else None
             if run:
@@ -169,6 +181,8 @@ class Understanding:
         content = headed(heard)
         if content and self.fits(content, heard):
             return [content]
+        if is_letter(heard):
+            raise Unclear(LETTER)
         found = lines(heard)
         if len(found) > 1 and not self.fits(found[0], heard):
             found = under_heading(found)  # "Please do this:"
@@ -230,6 +244,7 @@ class Understanding:
             raise Unclear("That is too long for one instruction. Put long text in quotes or between ```.")
         run = named(line, heard, self.book)
         if run:
+            refuse_question(heard.typed(line))
             return wanted(run, heard, said.answers, At(self.book, self.tools, self.seen))
         typed = heard.typed(line).strip()
         call = direct(line.strip(), heard, self.tools)
@@ -274,8 +289,11 @@ class Understanding:
             servers=servers(self.tools).keys(),
             source=heard.typed(source) if len(items(source)) == 1 else "",
         )
-        if said.changes and phrase.server in ASKED_ABOUT:
+        # “move a.md to archive?” asks for it, and a text may end like that
+        if said.changes and "place" not in phrase.names.values() and not found.pattern.to_the_end:
             refuse_question(said.text)
+        if found.pattern.to_the_end and phrase.server == "email":  # a file may list what is to be done
+            self._refuse_second(found, heard)
         names = Names(self.book.lookup, self.seen, self.files, self.memo)
         slots = self._named(found, heard, said, names)
         if spec is None:
@@ -291,6 +309,15 @@ class Understanding:
             pieces += self._pieces(line, hear(line), said)
         keys = (f"in-{number}" for number in count(1))
         return renumbered(pieces, keys) if not folders else [replace(p, key=next(keys)) for p in pieces]
+
+    def _refuse_second(self, found: Found, heard: Heard) -> None:
+        """Raise Unclear for a text without quotes in which another instruction follows that changes something."""
+        text = found.slots[next(name for name, kind in found.pattern.slots.items() if kind == ":rest")]
+        for _, after in islice(chain(joints(text), conjunctions(text), sentences(text)), MOST):
+            second = self._best(after) if len(after) <= LONGEST else None
+            spec = self.tools.find(second.phrase.server, second.phrase.tool) if second else None
+            if spec and class_of(spec) is not CallClass.READ:
+                raise Unclear(SECOND.format(clipped(heard.typed(after), 60)))
 
     def _named(self, found: Found, heard: Heard, said: Said, names: Names) -> dict[str, Json]:
         """What the slots hold, with paths in the place of names. Raises NameLookup, Asked and Unclear."""

@@ -21,9 +21,11 @@ from gate.rules.planner_port import WITHHELD, Call
 from gate.rules.task import Missing, Question
 from gate.rules.templates import expand
 from tools.mcp.schema import either
+from tools.phrases.back_references import ONE, SEVERAL
 from tools.phrases.listing import SHORT, WORD, Entry, Listing, Memo, name_of, singular
 from tools.phrases.listing import words as _words
-from tools.phrases.no_names import FOLDER_BEFORE, Kind, no_folder, other_kind, refuse_no_name
+from tools.phrases.new_names import BLANK, ENDING, is_file_name, new_folder, new_name, pattern_of, refuse_mail
+from tools.phrases.no_names import FOLDER_BEFORE, NO_WORD, WHOSE, Kind, no_folder, other_kind, refuse_no_name
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Lookup, NameKind
 from tools.phrases.plan_draft import NotThere, Unclear
@@ -33,11 +35,10 @@ from tools.phrases.titles import refuse_doubtful_name
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import clipped
 
-BLANK = re.compile(r"[\s\0]")
 PATH = re.compile(r"[/*]|\.[A-Za-z0-9]{1,8}$|^\.{1,2}$")  # a slash, a pattern, an ending
 ARTICLE = re.compile(
     r"(?:(?:the|my|our|your|this|that|these|those|a|an|all|of|new)[ \t]+)*"
-    r"(?:(?:files?|folders?|director(?:y|ies)|documents?)[ \t]+)?(?:(?:called|named)[ \t]+)?",
+    r"(?:(?:files?|folders?|director(?:y|ies)|documents?|note)[ \t]+)?(?:(?:called|named)[ \t]+)?",
     re.IGNORECASE,
 )
 NOUN = re.compile(r"(?<![ \t])[ \t]++(?:files?|folders?|director(?:y|ies)|documents?)$", re.IGNORECASE)
@@ -46,16 +47,17 @@ ALL_IN = re.compile(
     r"(?:in|inside|from|of|under)[ \t]+(?P<folder>\S.*)",
     re.IGNORECASE,
 )
-ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+OF_MINE = re.compile(r"(?:all[ \t]+)?(?:of[ \t]+)?(?:my|our)\b", re.IGNORECASE)
 FILE_NAME = re.compile(r"[^\s\0/*?]+\.[A-Za-z0-9]{1,8}")  # without its folder
 ALL = re.compile(r"(?:all|every)\b", re.IGNORECASE)
-MAIL_ADDRESS = re.compile(r"[^\s@/]+@[A-Za-z][^\s@/]*\.[A-Za-z]{2,}")
-NO_NAME = frozenset("and or to in into with as from then if unless not no maybe except".split())
 EVERYTHING = ("everything", "all", "it all", "them all", "all of it", "all of them")
+ONE_ONLY = "“{}” may be several things, and this takes one. Name one of them."
+ALL_OF_EACH = (
+    "Is “{0}” the folder itself, or everything in it? Write “everything in {0}”, or “the folder {0}”."
+)
 WHICH_FOLDER = "Everything in which folder? Write, for example, “everything in drafts”."
 # Slots whose name may become that of something new
 NEW: tuple[NameKind, ...] = ("new", "fresh", "beside", "place")
-NAME_WORDS = 3  # of a new name that was typed without quotes
 OPTIONS = 8  # of a question
 ALL_OF_THEM = "all of them"
 FEW = 3  # suggestions in a sentence
@@ -130,9 +132,13 @@ class Names:
     def _listed(self, slot: _Slot, value: Sequence[Json], heard: Heard) -> list[Json]:
         """The paths of a list, each item looked up once. What stands for several brings no path a second time."""
         paths, known, there = list[Json](), dict[str, list[Json]](), set[Json]()
+        after_all = False  # “everything in archive and reports” may mean all that is in both
         for one in value:
             again = isinstance(one, str) and one in known
             found = known[str(one)] if again else self._several(slot, one, heard)
+            if after_all and str(found[0]) == str(one) and self.is_folder(found[0]):
+                raise Unclear(ALL_OF_EACH.format(clipped(str(one), 60)))
+            after_all = after_all or (isinstance(one, str) and ALL_IN.match(one) is not None)
             if isinstance(one, str):
                 known[one] = found
             if len(found) == 1:
@@ -167,24 +173,30 @@ class Names:
         """What a name stands for: one path, unless somebody has answered that all of several are meant."""
         quoted = value in heard.values
         if isinstance(value, str) and slot.kind in NEW and not quoted:
-            _refuse_mail_address(value)
+            refuse_mail(value)
         if not isinstance(value, str) or self._is_typed(slot, value, heard):
             return [value]
         words = _bare(value)
+        if slot.kind in ("there", "known") and slot.said.told and value.lower() in ONE | SEVERAL:
+            return self._told(slot, value)
+        if slot.kind == "part":
+            return [pattern_of(value, words)]
         if slot.kind == "folder":
-            return [_new_folder(value, slot.said)]
+            return [new_folder(WHOSE.sub("", value), slot.said.text, slot.said.named)]
         if slot.kind == "place":
             return [self._place(slot, value, words)]
         if slot.kind in ("new", "fresh", "beside"):
             refuse_no_name(value)
             refuse_doubtful_name(value)
-            return [_new_name(words, value, alone=slot.kind == "beside")]
+            return [new_name(words, value, alone=slot.kind == "beside")]
         if slot.kind == "known" and not BLANK.search(value) and not FILE_NAME.fullmatch(value):
             return [value]
         return self._existing(slot, value, words)
 
     def _existing(self, slot: _Slot, value: str, words: str) -> list[Json]:
         """What is there of this name."""
+        if slot.said.changes and not slot.several and ALL.match(value):
+            raise Unclear(ONE_ONLY.format(clipped(value, 60)))
         if words.lower() in EVERYTHING:
             raise Unclear(WHICH_FOLDER)
         try:
@@ -197,15 +209,38 @@ class Names:
         if not fitting:
             return [slot.said.made_as(words) or self._unknown(slot, value, words)]
         last = _words(words)[-1:]
-        kind = other_kind(last[0], slot.said.servers) if last and slot.said.changes and not exact else None
+        kind = other_kind(last[0], slot.said.servers) if last and slot.said.changes else None
+        if exact:
+            mine = slot.said.changes and OF_MINE.match(value) and not NOUN.search(value) and _is_plural(words)
+            if mine and len(fitting) == 1 and fitting[0].folder:
+                return self._of_mine(slot, value, fitting[0], kind)
+            kind = None
         question = slot.question(value, fitting, kind)
         return _chosen(question, [entry.path for entry in fitting], slot, kind)
+
+    def _told(self, slot: _Slot, value: str) -> list[Json]:
+        """The paths that a word for what came before stands for. One that is a folder is no “them”. Raises Asked."""
+        paths = slot.said.told[:OPTIONS]
+        if value.lower() in SEVERAL and len(paths) == 1:
+            raise Unclear(NO_WORD.format(clipped(value, 60)))
+        if value.lower() in SEVERAL and slot.several and len(paths) == len(slot.said.told):
+            return [*paths]
+        return _chosen(slot.question(value, [Entry(path, folder=False) for path in paths]), paths, slot)
+
+    def _of_mine(self, slot: _Slot, value: str, folder: Entry, kind: Kind | None) -> list[Json]:
+        """What “my drafts” is where a folder is called so: the folder, what is in it, or things that are no files."""
+        inside = f"everything in {folder.path}"
+        paths = [folder.path, inside] if slot.several else [folder.path]
+        question = slot.question(value, [folder], kind)
+        question = replace(question, options=(*paths, *((kind.label,) if kind else ())))
+        chosen = _chosen(question, paths, slot, kind)
+        return self._files_in(folder.path) if chosen == [inside] else chosen
 
     def _place(self, slot: _Slot, value: str, words: str) -> Json:
         """Where something goes: a folder that is there or is made before. A new name has an ending, or is quoted."""
         if value.lower() in FOLDER_BEFORE and slot.said.folders:
             return slot.said.folders[-1]
-        if FILE_NAME.fullmatch(value) or (words == value and _is_file_name(words)):
+        if FILE_NAME.fullmatch(value) or (words == value and is_file_name(words)):
             return value
         if not self.files and not BLANK.search(value):
             return value
@@ -381,6 +416,7 @@ class Said:
     folders: Sequence[str] = ()
     servers: Collection[str] = field(default_factory=frozenset)
     source: str = ""
+    told: Sequence[str] = ()  # what was read or done before in the thread
 
     def made_as(self, words: str) -> str:
         """The path of this name that an earlier instruction makes; "" where none does."""
@@ -441,56 +477,9 @@ def _looks_like_path(value: str) -> bool:
     return not BLANK.search(value) and PATH.search(value) is not None
 
 
-def _refuse_mail_address(value: str) -> None:
-    """Raise Unclear for a mail address in the place of a name for something new."""
-    if MAIL_ADDRESS.fullmatch(value):
-        raise Unclear(
-            f"“{clipped(value, 60)}” is a mail address. For a file of that name, put it in quotes; for a mail, write "
-            "`write a mail to bob@example.com about Figures: Here they are.`"
-        )
-
-
 def _bare(value: str) -> str:
     """A name without its article and without the word for what it names: `the archive folder` is `archive`."""
     return NOUN.sub("", ARTICLE.sub("", value, count=1)) or value
-
-
-def _new_name(words: str, value: str, alone: bool) -> str:
-    """The name of a new file. `alone`: one word without an ending will do. Raises Unclear for what may be a part of a
-    sentence."""
-    if _is_file_name(words) or (alone and not BLANK.search(words)):
-        return words
-    raise Unclear(
-        f"I am not sure what the new file is to be called: “{clipped(value, 60)}”? Write its name with an ending, such "
-        "as notes.md, or put it in quotes."
-    )
-
-
-def _new_folder(value: str, said: Said) -> str:
-    """The name of a new folder, of a few words. Raises Unclear for what may be a part of a sentence, or a person."""
-    refuse_no_name(value, said.named)
-    refuse_doubtful_name(value)
-    if BLANK.search(value) and said.text.lower().startswith("mkdir"):
-        raise Unclear(
-            "One folder at a time: write, for example, mkdir a and then mkdir b. Quote a name with blanks."
-        )
-    if value[:1].isupper() and f" for {value}" in said.text:
-        raise Unclear(
-            f"What is the folder for {clipped(value, 60)} to be called? Write, for example, create a folder called "
-            f"{clipped(value, 60)}."
-        )
-    parts = value.lower().split()
-    if len(parts) <= NAME_WORDS and not NO_NAME & {*parts}:
-        return value
-    raise Unclear(
-        f"I am not sure what the new folder is to be called: “{clipped(value, 60)}”? Write its name alone, or put "
-        "it in quotes."
-    )
-
-
-def _is_file_name(words: str) -> bool:
-    parts = words.lower().split()
-    return bool(ENDING.search(words)) and len(parts) <= NAME_WORDS and not NO_NAME & {*parts}
 
 
 def _is_plural(name: str) -> bool:

@@ -47,7 +47,8 @@ class Kind:
 EVENT = Kind(
     "calendar",
     "an event in the calendar",
-    "I took that for an event in the calendar, and did nothing. `what is on my calendar` shows your events.",
+    "I took that for an event in the calendar, and did nothing. `what is on my calendar` shows your events, which go "
+    "like this: `delete event standup`.",
 )
 MAIL = Kind(
     "email",

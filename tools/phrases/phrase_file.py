@@ -29,7 +29,7 @@ from tools.phrases.phrasebook import (
     RunStep,
 )
 from tools.phrases.runbook_steps import is_list, is_look, unsaid
-from tools.phrases.sentence_patterns import SLOT, beginnings, compiled
+from tools.phrases.sentence_patterns import EXACT, SLOT, beginnings, compiled
 from tools.strict_config import Document, Place, Section, Wrong, fitting
 
 Found = Iterator[tuple[Place, str]]  # what is wrong, each with its place in the runbook
@@ -172,9 +172,9 @@ def _flaw(say: str) -> str:
     if set("{}") & set(SLOT.sub("", say)):
         return (
             f"“{say}” has a slot that cannot be read; a slot is {{name}}, {{name...}}, {{name:rest}}, "
-            "{name:quoted}, {name:number}, {name:day}, {name:time}, {name:there} or {name:title}"
+            "{name:quoted}, {name:number}, {name:day}, {name:time}, {name:when}, {name:there} or {name:title}"
         )
-    if re.search(r"\}\s*\{(?!\w+:(?:quoted|day|there))", say) or re.search(r":rest\}.", say):
+    if re.search(r"\}\s*\{(?!\w+:(?:quoted|day|when|there))", say) or re.search(r":rest\}.", say):
         return f"“{say}”: between two slots there must be a word, and nothing follows a rest"
     if say.endswith("]") or any("{" in group for group in GROUP.findall(say)):
         return f"“{say}”: no slot inside of brackets, and no word to leave out at the end"
@@ -256,7 +256,9 @@ class FileSection(Section):
         seen: set[str] = set()
         for place, phrase in enumerate(self.phrases):
             for pattern in phrase.say:
-                shape = SLOT.sub("{}", pattern.say).lower()
+                shape = SLOT.sub(
+                    lambda slot: f"{{{slot[2] if slot[2] in EXACT else ''}}}", pattern.say
+                ).lower()
                 if shape in seen:
                     yield ("phrases", place, "say"), f"has “{pattern.say}”, which is there twice"
                 seen.add(shape)

@@ -12,17 +12,14 @@ from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
 from gate.rules.templates import expand
 from gate.rules.tool import ToolSpec
+from tools.phrases.moments import NO_END, spoken_moment, title_end
 from tools.phrases.phrasebook import NameKind, Phrase
 from tools.phrases.plan_draft import Later, Piece, Unclear, not_there, separated, title
-from tools.phrases.sentence_patterns import MOMENT, SLOT, Found, bare
-from tools.phrases.titles import CONDITIONAL, refuse_doubtful_title
+from tools.phrases.sentence_patterns import SLOT, Found, bare, number
+from tools.phrases.titles import ABOUT_TEXT, CONDITIONAL, refuse_doubtful_text, refuse_doubtful_title
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import clipped, fitted, items, unfit, words
 
-NO_TITLE = (
-    "I am not sure where the title ends: “{}”? A day is written like tomorrow, friday, in 3 days or 2026-12-03, and a "
-    "time of it like at 14:00; I set one of each. Put a title that is meant to end like that in quotes."
-)
 TWO_PARTS = re.compile(r"\0\d+\0[ \t]*+[^ \t]")  # a quoted title, and words that are no part of it
 NO_SINGLE_TITLE = (
     "I am not sure what the title is: “{}”? Write one instruction for each title, or put the whole title in "
@@ -31,13 +28,6 @@ NO_SINGLE_TITLE = (
 NO_TEXT = (
     "I am not sure which text you mean: “{}”? Put the whole text in quotes, or write it behind a colon, such as "
     "create notes.md with: Buy milk."
-)
-# Words that tell of a text rather than being it: `a summary of the figures`, `"old" in notes.md`, `drafts/a`.
-ABOUT_TEXT = re.compile(
-    r"(?:(?:the|a|an|my|our|its|their|his|her|all|every|everything|what|whatever|whichever|this|that|these|"
-    r"those|it|them|same|both|of|from|in|nothing|no|something|"
-    r"anything)\b|[^ \t\n]{1,60}['’]s\b|\0\d+\0[ \t]*+[^ \t\n]|[^ \t\n]*[/\\])",
-    re.IGNORECASE,
 )
 ABOUT_TITLE = re.compile(r"(?:for|about|with|from|of|by)\b", re.IGNORECASE)
 NO_TITLE_YET = (
@@ -78,17 +68,26 @@ class Asked(Exception):
 def slot_value(kind: str, part: str, heard: Heard) -> Json:
     """What a slot holds. Raises Unclear for a title whose end no slot for a day or a time could take."""
     if kind == ":number":
-        return int(part)
+        return number(part)
+    if kind == ":when":
+        return spoken_moment(part).fields()
     if kind == "...":
         return [heard.value(item) for item in items(part)]
     value = heard.value(part)
-    if kind == ":title" and not heard.is_quoted(part) and TWO_PARTS.match(part):
-        raise Unclear(NO_SINGLE_TITLE.format(clipped(heard.typed(part), 60)))
-    if kind == ":title" and not heard.is_quoted(part) and ABOUT_TITLE.match(part):
-        raise Unclear(NO_TITLE_YET.format(clipped(heard.typed(part), 60)))
-    if kind == ":title" and not heard.is_quoted(part) and MOMENT.search(part):
-        raise Unclear(NO_TITLE.format(clipped(heard.typed(part), 60)))
+    if kind == ":title" and not heard.is_quoted(part):
+        _refuse_no_title(part, heard.typed(part))
     return value if isinstance(value, str) else heard.typed(part)
+
+
+def _refuse_no_title(part: str, typed: str) -> None:
+    """Raise Unclear for a title of which words are something else, or none are what is to be done."""
+    if TWO_PARTS.match(part):
+        raise Unclear(NO_SINGLE_TITLE.format(clipped(typed, 60)))
+    if ABOUT_TITLE.match(part):
+        raise Unclear(NO_TITLE_YET.format(clipped(typed, 60)))
+    end = title_end(part)
+    if end:
+        raise Unclear(NO_END.format(clipped(typed, 60), end))
 
 
 def slots_of(found: Found, heard: Heard) -> dict[str, Json]:
@@ -99,10 +98,13 @@ def slots_of(found: Found, heard: Heard) -> dict[str, Json]:
         told = ABOUT_TEXT.match(text.lstrip()) or FILE_IN.search(text) or CONDITIONAL.search(text)
         if told and not heard.is_quoted(text):
             raise Unclear(NO_TEXT.format(clipped(heard.typed(text), 60)))
+    if rest in found.slots and not heard.is_quoted(found.slots[rest]):
+        refuse_doubtful_text(found.slots[rest])
     values = {name: slot_value(found.pattern.slots[name], part, heard) for name, part in found.slots.items()}
+    event, named = found.phrase.server == "calendar", found.phrase.tool == "create_event"
     for name, part in found.slots.items():
         if found.pattern.slots[name] == ":title" and not heard.is_quoted(part):
-            refuse_doubtful_title(heard.typed(part), event=found.phrase.server == "calendar")
+            refuse_doubtful_title(heard.typed(part), event, named)
     return values
 
 
@@ -170,7 +172,7 @@ def _shown(value: Json) -> str:
         if value is None
         else "the result of an earlier step"
         if isinstance(value, Later)
-        else words(value)
+        else words(value["said"] if isinstance(value, Mapping) else value)
     )
 
 

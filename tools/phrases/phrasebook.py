@@ -48,8 +48,9 @@ class Pattern:
 
 
 # What a slot stands for: something that exists, a place to put something, a file that is written, a new name, a new
-# folder, or a new name in the folder of the slot `source`. `known` may exist; of it one word is a path.
-NameKind = Literal["there", "known", "place", "new", "fresh", "folder", "beside"]
+# folder, or a new name in the folder of the slot `source`. `known` may exist; of it one word is a path. `part` is
+# looked for in names.
+NameKind = Literal["there", "known", "place", "new", "fresh", "folder", "beside", "part"]
 
 
 @dataclass(frozen=True, slots=True)

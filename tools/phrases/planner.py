@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.rules.action import Action, CallClass
 from gate.rules.planner_port import (
@@ -24,6 +24,7 @@ from gate.rules.planner_port import (
 )
 from gate.rules.ports import Tools
 from gate.rules.task import Assessment, Missing, Question, Step
+from tools.phrases.back_references import told_of
 from tools.phrases.conversation import talked
 from tools.phrases.interpret import MOST_CALLS, TOO_MANY, Meant, Understanding
 from tools.phrases.phrase_file import load_phrases
@@ -134,7 +135,7 @@ class Phrases:
             found = assessed(understanding.read(heard, brief.decided), self.tools)
         except Unclear:
             return PlannerAssessment(Assessment(complexity=10, steps=1, reason="none of my phrases"))
-        reply = self.understand(turn.text, brief)
+        reply = self.understand(turn.text, _own(turn, brief))
         return PlannerAssessment(found, PlannerReply(reply) if isinstance(reply, Propose) else None)
 
     async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
@@ -146,13 +147,16 @@ class Phrases:
         if turn.mode is Mode.TALK:
             return PlannerReply(self._talk(turn, brief))
         here = [one for one in pending if one.session == turn.session and one.requester == turn.requester]
-        return PlannerReply(self.understand(turn.text, brief, seen(turn.exchanges), waits(here)))
+        return PlannerReply(
+            self.understand(turn.text, _own(turn, brief), seen(turn.exchanges), waits(here, self.tools))
+        )
 
     def understand(
         self, text: str, brief: PlannerContext | None = None, known: Seen | None = None, waits: str = ""
     ) -> Reply:
         """One message to one reply. `known`: what was read for it so far. `waits`: what waits beside it, in words."""
-        understanding = Understanding(self.book, self.tools, known or {}, waits=waits)
+        told = told_of(brief.earlier, self.book.phrases) if brief else ()
+        understanding = Understanding(self.book, self.tools, known or {}, waits=waits, told=told)
         heard = hear(text)
         special = self._special(heard, understanding)
         if special:
@@ -220,15 +224,26 @@ def _only_looks(turn: Turn, reply: Reply) -> bool:
     return isinstance(reply, Propose) and (reply.lookup or turn.mode is Mode.PLAN)
 
 
+def _own(turn: Turn, brief: PlannerContext) -> PlannerContext:
+    """Without what others asked for before it: “it” is something of the same person's."""
+    last = brief.earlier[-1] if brief.earlier else None
+    return replace(brief, earlier=()) if last and last.requester != turn.requester else brief
+
+
 PLANS = "This runbook looks around and then makes a plan, and planning is switched off here."
 NOTHING_LEFT = "Nothing is left to do. Write what else you want."
 
 
-def waits(actions: Sequence[Action]) -> str:
+def waits(actions: Sequence[Action], tools: Tools) -> str:
     """What is said of the card that waits where something was not understood; "" where there is none, or several."""
     if len(actions) != 1:
         return ""
-    texts = [key for key, value in json.loads(actions[0].proposal.args).items() if isinstance(value, str)]
+    proposal = actions[0].proposal
+    spec = tools.find(proposal.server, proposal.tool)
+    ours = spec.recipe.bind if spec else {}  # what a preview puts in is not the requester's to set
+    texts = [
+        key for key, value in json.loads(proposal.args).items() if isinstance(value, str) and key not in ours
+    ]
     example = f"`set {texts[0]} to …`, " if texts else ""
     return (
         "Your card above still waits, as it was: press a button on it, or write "

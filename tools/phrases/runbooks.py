@@ -19,6 +19,7 @@ from tools.phrases.phrasebook import LOOKS, Parameter, PhraseBook, Runbook
 from tools.phrases.plan_draft import Piece, Unclear
 from tools.phrases.runbook_steps import Seen, looked, pieces
 from tools.phrases.sentence_patterns import spoken
+from tools.phrases.titles import refuse_doubtful_value
 from tools.phrases.tokenize import Heard, hear
 from tools.phrases.typed_values import bullets, clipped, coerced, items, words
 
@@ -207,6 +208,9 @@ def _given(run: Run, heard: Heard) -> dict[str, tuple[str, Heard]]:
         if name:
             given[name] = (part, heard)
     lone = next((part for name, part in pairs if not name), "")
+    for part in (lone, *(part for part, _ in given.values())):
+        if not heard.is_quoted(part):
+            refuse_doubtful_value(heard.typed(part))
     strange = STRANGE.match(lone)
     if strange:
         raise Unclear(f"The runbook {run.runbook.name}: {unknown((strange[1],), strange[1], known)}")

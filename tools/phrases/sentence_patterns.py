@@ -7,51 +7,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tools.phrases.moments import DAY, TIME, WHEN
 from tools.phrases.phrasebook import Pattern, Phrase
 from tools.phrases.typed_values import items
 
-SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted|:day|:time|:there|:title)?\}")
+SLOT = re.compile(r"\{([a-z_]+)(\.\.\.|:rest|:number|:quoted|:day|:time|:when|:there|:title)?\}")
 TOKEN = re.compile(r"\{[^{}]*\}|\] |[()\[\]|]|[ \t]+|[^{}()\[\]| \t]+")
 GROUP = re.compile(r"\[[^][()]*\]|\([^][()]*\)")
 BLANK = r"[ \t]+"
-DAY = (
-    r"(?:today|tomorrow|(?:next[ \t]+)?(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|"
-    r"in[ \t]+\d{1,4}[ \t]+(?:day|week)s?|\d{4}-\d\d-\d\d)"
-)
-TIME = r"\d{1,2}(?::\d\d)?(?:[ \t]?[ap]m)?"
-WEEKDAY = r"(?:mon|tue|tues|wed|wednes|thu|thurs|fri|sat|satur|sun)(?:day)?s?"
-MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-# A title that ends like this holds a moment that no slot took, or the half of one: `water the plants every`.
-MOMENT = re.compile(
-    r"(?:^|[ \t])(?:"
-    r"(?:every|each)(?:[ \t]+(?:other|second|\d+))?"
-    rf"[ \t]+(?:hour|day|weekday|week|month|quarter|year|morning|evening|night|{WEEKDAY})s?"
-    rf"(?:[ \t]+at[ \t]+{TIME})?|daily|weekly|monthly|yearly|"
-    r"(?:next|this|coming|end of(?:[ \t]+the)?)[ \t]+(?:week|weekend|month|quarter|year|morning|afternoon|evening)|"
-    r"tonight|tmrw?|tomm?or+ow|2morrow|yesterday|eod|eow|eom|"
-    rf"(?:{DAY}|{WEEKDAY})[ \t]+(?:morning|noon|afternoon|evening|night)|"
-    r"in[ \t]+(?:an?|\d+|one|two|three|half an)[ \t]+(?:min|minute|hr|hour|day|week|month|year)s?|"
-    rf"(?:the[ \t]+)?\d{{1,2}}(?:st|nd|rd|th)(?:[ \t]+of)?(?:[ \t]+{MONTH})?(?:[ \t]+\d{{4}})?|"
-    rf"\d{{1,2}}\.?[ \t]+{MONTH}(?:[ \t]+\d{{4}})?|{MONTH}[ \t]+\d{{1,2}}(?:st|nd|rd|th)?|"
-    r"(?:on|by|until|till|before)[ \t]+\d{1,2}[./]\d{1,2}(?:[./](?:\d{2,4})?)?|"
-    r"(?:every|next|last|this|until|till|before|after|since|by|on|from|at|@|for|to|and|or|not|the)"
-    r")[ \t]*$",
-    re.IGNORECASE,
-)
+NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
+NUMBER = rf"#?(?:\d{{1,9}}|{'|'.join(NUMBERS)})(?![\w:./-])"
+DIGITS = re.compile(r"\d+")
 PATTERNS = {
     "": r"(?P<{}>\S.*?)",
     "...": r"(?P<{}>\S.*?)",
     ":title": r"(?P<{}>\S.*?)",
     ":rest": r"(?P<{}>.+)",
-    ":number": r"(?P<{}>\d{{1,9}})",
+    ":number": f"(?P<{{}}>{NUMBER.replace('{', '{{').replace('}', '}}')})",
     ":quoted": "(?P<{}>\0\\d+\0)",
     ":day": f"(?P<{{}}>{DAY.replace('{', '{{').replace('}', '}}')})",
     ":there": r"(?P<{}>(?:in[ \t]+)?there)",
+    ":when": f"(?P<{{}}>{WHEN.replace('{', '{{').replace('}', '}}')})",
     ":time": f"(?P<{{}}>{TIME.replace('{', '{{').replace('}', '}}')})",
 }
+EXACT = (":number", ":day", ":time", ":when")  # what stands in such a slot is known by its form
 LONGEST = 2000  # characters of one instruction, quoted values not counted
 # Of one with so many slots: where any words may stand in each, the work grows with a power of the length.
 LONGEST_OF = {3: 1000, 4: 500, 5: 300}
@@ -71,6 +50,12 @@ THANKS = re.compile(
 EMOJI = re.compile(r"(?:(?<!\S):[a-z0-9_+-]{1,60}:[ \t]*+){1,3}$")
 FULL_STOP = re.compile(r"(?<=[\w\0)])[ \t]*[.!?]+[ \t]*$")
 VALUE = re.compile(r"\0\d+\0|(?<!\S)\S*[./*\d]\S*")
+
+
+def number(part: str) -> int:
+    """The number in a slot for one: 2, #2 or two."""
+    digits = DIGITS.search(part)
+    return int(digits[0]) if digits else NUMBERS.index(part.lower()) + 1
 
 
 def compiled(say: str) -> Pattern:
@@ -144,8 +129,8 @@ class Found:
 
     @property
     def slot_length(self) -> int:
-        """Characters inside of slots: the fewer, the more exactly the phrase fits."""
-        return sum(map(len, self.slots.values()))
+        """Characters in slots that take any words: the fewer, the more exactly the phrase fits."""
+        return sum(len(text) for name, text in self.slots.items() if self.pattern.slots[name] not in EXACT)
 
 
 def best(phrases: Iterable[Phrase], line: str) -> Found | None:

@@ -29,9 +29,16 @@ THEN = re.compile(
 )
 FIRST = re.compile(r"[ \t]*+first(?:[ \t]*+,)?[ \t]++", re.IGNORECASE)
 AND = re.compile(r"(?<![ \t])[ \t]*+(?:,[ \t]++)?(?<=[ \t])and[ \t]++", re.IGNORECASE)
+SENTENCE = re.compile(r"[.!?][ \t]++")
 WIDE = re.compile(
     r"[ \t]{20}"
 )  # a text with such a gap is not searched for words around blanks: it would take too long
+# The first line of a letter: `Hi Ann,`
+GREETING = re.compile(
+    r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day)|hallo|lieber?)[ \t]++"
+    r"(?!.{0,60}\b(?:please|can|could|you)\b)\w[^\n:]{0,60}[,!]",
+    re.IGNORECASE,
+)
 BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+")
 
 
@@ -167,12 +174,25 @@ def lines(heard: Heard) -> list[str]:
 
 
 def headed(heard: Heard) -> str:
-    """The first line with all that follows as its content, where it ends in a colon; else nothing."""
+    """The first line with all that follows as its content, where it ends in a colon or a letter follows; else
+    nothing. What begins behind the colon belongs to that content."""
     first, _, rest = heard.text.partition("\n")
-    if not rest.strip() or not first.rstrip().endswith(":"):
+    first, rest = first.strip(), rest.strip("\n")
+    letter = GREETING.fullmatch(rest.partition("\n")[0].strip()) is not None
+    head, colon, begins = first.rpartition(":")
+    if colon and GREETING.fullmatch(begins.strip()):
+        first, rest, letter = f"{head}:", f"{begins.strip()}\n{rest}", True
+    if not rest.strip() or not (letter or first.endswith(":")):
         return ""
     content = heard.value(rest) if heard.is_quoted(rest) else heard.typed(rest)
-    return f"{first.rstrip()} {heard.aside(heard.typed(rest), content)}"
+    return f"{first.removesuffix(':')}: {heard.aside(heard.typed(rest), content)}"
+
+
+def is_letter(heard: Heard) -> bool:
+    """Whether a text of several lines is a letter, or one below a line of its own."""
+    first, _, rest = heard.text.partition("\n")
+    begins = (first, first.rpartition(":")[2], rest.lstrip("\n").partition("\n")[0])
+    return bool(rest.strip()) and any(GREETING.fullmatch(line.strip()) for line in begins)
 
 
 def joints(line: str) -> Iterator[tuple[str, str]]:
@@ -186,6 +206,11 @@ def joints(line: str) -> Iterator[tuple[str, str]]:
 def conjunctions(line: str) -> Iterator[tuple[str, str]]:
     """The same at an "and"."""
     return _cut(line, AND)
+
+
+def sentences(line: str) -> Iterator[tuple[str, str]]:
+    """The same at the end of a sentence."""
+    return _cut(line, SENTENCE)
 
 
 def _cut(line: str, joint: re.Pattern[str]) -> Iterator[tuple[str, str]]:
