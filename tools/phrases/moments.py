@@ -109,4 +109,4 @@ def title_end(title: str) -> str:
     if not found:
         return ""
     instead = next((text for form, text in INSTEAD if form.match(found["moment"])), "")
-    return f"For “{found['moment']}”, write for example: {instead}." if instead else HOW
+    return f"“{found['moment']}” is no day I know; write for example: {instead}." if instead else HOW
