@@ -6,11 +6,16 @@ from gate.actions.preview import matching
 from gate.rules.action import Json
 from gate.rules.gated_files import asked_for, file_readers, found_files, gated_file, too_many_files
 from gate.rules.ports import World
+from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
 
 TOO_MANY_FILES = (
     "This is about more files, or files of odder names, than can be checked for those that the policy keeps from being "
     "read at once, so nothing of it is given. Ask for less at a time."
+)
+UNCHECKED = (
+    "This is too long, or not of the form, to be checked for files that the policy keeps from being read at once, so "
+    "nothing of it is given. Ask for less at a time."
 )
 GATED_FILE = (
     "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
@@ -25,9 +30,12 @@ def without_gated_files(
     once, which was found below a folder or in an index. `confirmed`: the arguments that a person has said yes to; the
     files that these ask for by their names are given."""
     targets = spec.recipe.targets
-    paths = found_files(targets, answer.structured, answer.text) if targets and not answer.is_error else ()
-    if not paths:
+    if not targets or not targets.found or answer.is_error:
         return answer
+    try:
+        paths = found_files(targets, answer.structured, answer.text)
+    except TemplateError:
+        return Answer(UNCHECKED, is_error=True)
     if too_many_files(paths):
         return Answer(TOO_MANY_FILES, is_error=True)
     readers = file_readers(spec, world.tools.specs())

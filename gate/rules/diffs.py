@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from typing import Any
+
+from gate.rules.action import Json
 
 PAIRS = 10_000  # pairs of lines up to which difflib compares each with each
 # Of one gap between lines that both have, and of all gaps of two texts; to begin with one takes as long as some pairs
@@ -19,6 +22,9 @@ BEFORE_A_NAME = re.compile(r"^[abciow]/")
 QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+# Fields of an answer that name a file, and those beside them that hold what is in it
+FILE_NAMES = ("filename", "previous_filename", "path")
+FILE_TEXTS = ("patch", "diff_hunk", "text_matches", "content")
 ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 
@@ -132,6 +138,27 @@ def differing_files(diff: str) -> tuple[str, ...]:
         elif line.startswith("--- ") and after.startswith("+++ "):
             found += (_unquoted(line[4:]), _unquoted(after[4:]))
     return tuple(dict.fromkeys(BEFORE_A_NAME.sub("", one) for one in found if one and one != "/dev/null"))
+
+
+def excerpted_files(text: str) -> tuple[str, ...]:
+    """The files that an answer of JSON names beside what is in them, such as the patches of a commit. An answer of
+    another form names none. Raises ValueError where it is JSON that is cut off or broken: a name may be missing."""
+    if not text.lstrip().startswith(("{", "[")):
+        return ()
+    try:
+        left: list[Json] = [json.loads(text)]
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    found: list[str] = []
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            left += value.values()
+            if any(value.get(name) for name in FILE_TEXTS):
+                found += (one for name in FILE_NAMES if isinstance(one := value.get(name), str))
+        elif isinstance(value, list):
+            left += value
+    return tuple(dict.fromkeys(found))
 
 
 def _in_header(names: str) -> list[str]:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_forms
 from gate.rules.policy import Matches, Policy, Rule, texts_of
-from gate.rules.templates import TemplateError, expand
+from gate.rules.templates import expand
 from gate.rules.text_forms import path_variants, without_root
 from gate.rules.tool import ToolSpec, Trust
 
@@ -16,7 +16,8 @@ MOST_FILES = 3_000  # that are looked at for one result: 0.1 s where their names
 
 
 def found_files(targets: Targets, result: Json, text: str = "") -> tuple[str, ...]:
-    """The files whose content is in the result of a read, or in its text, each once."""
+    """The files whose content is in the result of a read, or in its text, each once. Raises TemplateError where the
+    text does not tell all of them."""
     paths = [
         path
         for name in targets.found
@@ -27,10 +28,7 @@ def found_files(targets: Targets, result: Json, text: str = "") -> tuple[str, ..
 
 def _in_text(template: str, text: str) -> Sequence[Json]:
     """What a template finds in the text of a result."""
-    try:
-        found = expand(template, {"result": {"text": text}})
-    except TemplateError:
-        return ()
+    found = expand(template, {"result": {"text": text}})
     return found if isinstance(found, list) else [found]
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.diffs import differing_files
+from gate.rules.diffs import differing_files, excerpted_files
 
 PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
 NAMED = ("display_name", "displayName", "name", "login")
@@ -19,6 +20,7 @@ EVERY_NAME = ("*", "*.*", "**", "**/*")  # patterns
 # https://github.com/github/github-mcp-server/blob/main/pkg/github/repositories.go, get_file_contents
 DOWNLOAD = re.compile(r"successfully downloaded text file \(SHA: ([0-9a-f]{40,64})\)[^\n]*\n(.*)", re.DOTALL)
 STEP = re.compile(r"[^.\[\]]+")
+_T = TypeVar("_T")
 
 
 class TemplateError(Exception):
@@ -102,10 +104,14 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "sha": _sha_of_download,
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "differing": lambda v: "\n".join(differing_files(str(v))),  # the files of a difference of git
+    "excerpted": lambda v: "\n".join(excerpted_files(str(v))),  # the files whose content JSON gives
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
 
-LISTS: dict[str, Callable[[Json], list[Json]]] = {"differing": lambda v: list(differing_files(str(v)))}
+LISTS: dict[str, Callable[[Json], list[Json]]] = {
+    "differing": lambda v: list(differing_files(str(v))),
+    "excerpted": lambda v: list(excerpted_files(str(v))),
+}
 
 
 def expand(template: Json, scope: Mapping[str, Json]) -> Json:
@@ -124,7 +130,7 @@ def expand(template: Json, scope: Mapping[str, Json]) -> Json:
     if alone and not alone[2]:
         return look_up(alone[1], scope)
     if alone and alone[2] in LISTS:
-        return LISTS[alone[2]](look_up(alone[1], scope))
+        return _filtered(LISTS[alone[2]], alone, scope)
     return PLACEHOLDER.sub(lambda found: _text(found, scope), template)
 
 
@@ -141,15 +147,20 @@ def look_up(path: str, scope: Mapping[str, Json]) -> Json:
 
 
 def _text(found: re.Match[str], scope: Mapping[str, Json]) -> str:
-    value = look_up(found[1], scope)
     if found[2]:
         if found[2] not in FILTERS:
             raise TemplateError(f"{found[0]}: there is no filter “{found[2]}”")
-        try:
-            return FILTERS[found[2]](value)
-        except (ValueError, OverflowError) as error:  # a number that no unit holds, or nobody could print
-            raise TemplateError(f"{found[0]} cannot be shown: {error}") from None
+        return _filtered(FILTERS[found[2]], found, scope)
+    value = look_up(found[1], scope)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _filtered(change: Callable[[Json], _T], found: re.Match[str], scope: Mapping[str, Json]) -> _T:
+    value = look_up(found[1], scope)
+    try:
+        return change(value)
+    except (ValueError, OverflowError) as error:  # a number that no unit holds, or nobody could print
+        raise TemplateError(f"{found[0]} cannot be shown: {error}") from None
 
 
 def names(template: Json) -> set[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from gate.actions import resolve_unknown, undo
-from gate.actions.gated_results import TOO_MANY_FILES
+from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.actions.preview import WITHHELD
 from gate.actions.sampling_records import SamplingSubject, sampling_for
@@ -146,8 +146,8 @@ def searching(stage: Scene, *paths: str) -> None:
     stage.desk.call = call  # type: ignore[method-assign,assignment]
 
 
-async def searched(stage: Scene) -> Answer:
-    asked = CallRequest("search", stage.session, ANN, Call("desk", "search", {"path": "."}))
+async def searched(stage: Scene, path: str = ".") -> Answer:
+    asked = CallRequest("search", stage.session, ANN, Call("desk", "search", {"path": path}))
     found = await prepare(stage.world, asked)
     assert isinstance(found, Answered)
     return found.answer
@@ -268,6 +268,16 @@ async def test_a_difference_of_git_keeps_the_content_of_a_secret_file_to_itself(
         answer = await searched(desk)
         assert answer.is_error is is_kept
         assert ("hush" in answer.text) is not is_kept
+
+
+async def test_an_answer_that_does_not_say_of_all_its_files_is_not_given(desk: Scene) -> None:
+    spec = desk.desk.specs_now["look"]
+    declared = replace(spec.recipe, targets=Targets(found=("{result.text|excerpted}",)))
+    desk.desk.specs_now["search"] = replace(spec, name="search", recipe=declared)
+    told = json.dumps([{"diff_hunk": "+TOKEN=hush", "path": "notes.md"}])
+    for text, is_kept in ((told, False), (told[:-9], True)):
+        desk.desk.call = AsyncMock(return_value=Answer(text))  # type: ignore[method-assign]
+        assert ((await searched(desk)).text == UNCHECKED) is is_kept
 
 
 async def test_a_result_about_more_files_than_can_be_checked_is_not_given(desk: Scene) -> None:

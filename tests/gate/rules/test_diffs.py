@@ -115,6 +115,31 @@ def test_the_files_of_a_difference_of_git_are_known_however_git_writes_them(
     assert files or not found
 
 
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ('[{"filename": "a", "patch": "+x", "previous_filename": "b"}]', ("a", "b")),
+        (' {"files": [{"filename": "a", "patch": "+x"}, {"filename": "b", "patch": ""}]}', ("a",)),
+        ('{"path": "a", "items": [{"path": ["b"], "content": "x"}, {"path": "c", "content": "x"}]}', ("c",)),
+        (
+            '{"a.md": {"filename": "a.md", "content": "x"}, "b": {"path": "a.md", "diff_hunk": "x"}}',
+            ("a.md",),
+        ),
+        ('{"body": "{\\"path\\": \\"a\\", \\"patch\\": \\"x\\"}"}', ()),
+        ('+{"path": "a", "content": "x"}', ()),
+        ("", ()),
+    ],
+)
+def test_the_files_are_known_whose_content_an_answer_of_json_gives(text: str, files: tuple[str, ...]) -> None:
+    assert diffs.excerpted_files(text) == files
+
+
+@pytest.mark.parametrize("text", ['[{"path": "a', "{", '{"path": "a"} {"path": "b"}', "[" * 200_000])
+def test_json_that_is_cut_off_or_broken_names_no_files(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        diffs.excerpted_files(text)
+
+
 def test_a_difference_of_very_many_lines_is_looked_through_in_no_time() -> None:
     for line in (
         "--- a\n+++ b\n",

@@ -6,7 +6,14 @@ from gate.rules.action import Json
 from gate.rules.templates import TemplateError, expand, holds, human_size, names
 
 SCOPE = {
-    "args": {"path": "a/b.md", "n": 3, "list": [1, 2], "diff": "--- a.md\n+++ b.md"},
+    "args": {
+        "path": "a/b.md",
+        "n": 3,
+        "list": [1, 2],
+        "diff": "--- a.md\n+++ b.md",
+        "json": '{"path": "a.md", "patch": "+x"}',
+        "broken": '{"path": "a.md", "patch": "+x',
+    },
     "capture": {"before": {"sha": "x", "items": [{"id": 7}]}},
 }
 
@@ -25,6 +32,7 @@ SCOPE = {
         ("{args.list|json}", "[1, 2]"),
         ("{args.diff|differing}", ["a.md", "b.md"]),
         ("Of {args.diff|differing}", "Of a.md\nb.md"),
+        ("{args.json|excerpted}", ["a.md"]),
         (5, 5),
     ],
 )
@@ -33,7 +41,15 @@ def test_templates_are_filled_and_lone_placeholders_keep_their_type(template, va
 
 
 @pytest.mark.parametrize(
-    "template", ["{args.gone}", "{result.x}", "{args.path.deeper}", "{args.list[9]}", "x {args.n|frob}"]
+    "template",
+    [
+        "{args.gone}",
+        "{result.x}",
+        "{args.path.deeper}",
+        "{args.list[9]}",
+        "x {args.n|frob}",
+        "{args.broken|excerpted}",
+    ],
 )
 def test_what_is_missing_is_an_error(template):
     with pytest.raises(TemplateError):
