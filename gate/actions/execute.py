@@ -12,7 +12,7 @@ from datetime import timedelta
 from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
 from gate.actions.follow import begin_following
-from gate.actions.gated_results import without_gated_files
+from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.grant_consent import grant_withdrawn_reason
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewReadFailed, run_capture
@@ -200,9 +200,8 @@ async def _call(world: World, action: Action) -> Outcome:
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
         if spec := world.tools.find(action.server, action.tool):
-            answer = without_gated_files(
-                world, spec, action.session.channel, answer, stored_args(action.args)
-            )
+            call = MadeCall(spec, stored_args(action.args), action.session.channel, is_confirmed=True)
+            answer = without_gated_files(world, call, answer)
         outcome = Outcome("error" if answer.is_error else "success", answer.text, answer.structured)
     except ServerUnavailable as error:
         outcome = Outcome("not_sent", f"It did not run: {error}.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from gate.actions.preview import matching
 from gate.rules.action import Json
 from gate.rules.gated_files import asked_for, file_readers, found_files, gated_file, too_many_files
@@ -23,29 +26,37 @@ GATED_FILE = (
 )
 
 
-def without_gated_files(
-    world: World, spec: ToolSpec, channel: str, answer: Answer, confirmed: Json = None
-) -> Answer:
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """The call that a result is of. `is_confirmed`: a person has said yes to it."""
+
+    spec: ToolSpec
+    args: Mapping[str, Json]
+    channel: str
+    is_confirmed: bool = False
+
+
+def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
-    once, which was found below a folder or in an index. `confirmed`: the arguments that a person has said yes to; the
-    files that these ask for by their names are given."""
-    targets = spec.recipe.targets
+    once, which was found below a folder or in an index. What a person has confirmed gives the files that its arguments
+    ask for by their names."""
+    targets = call.spec.recipe.targets
     if not targets or not targets.found or answer.is_error:
         return answer
     try:
-        paths = found_files(targets, answer.structured, answer.text)
+        paths = found_files(targets, call.args, answer.structured, answer.text)
     except TemplateError:
         return Answer(UNCHECKED, is_error=True)
     if too_many_files(paths):
         return Answer(TOO_MANY_FILES, is_error=True)
-    readers = file_readers(spec, world.tools.specs())
+    readers = file_readers(call.spec, world.tools.specs())
 
     def gated(*found: str) -> bool:
-        return gated_file(world.policy, readers, found, channel, matching(world)) is not None
+        return gated_file(world.policy, readers, found, call.channel, matching(world)) is not None
 
-    given = asked_for(confirmed, paths, gated)
+    given = asked_for(call.args, paths, gated) if call.is_confirmed else ()
     left = [path for path in paths if path not in given]
-    found = gated_file(world.policy, readers, left, channel, matching(world))
+    found = gated_file(world.policy, readers, left, call.channel, matching(world))
     if found is None:
         return answer
     path, rule = found

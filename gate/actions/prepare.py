@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gate.actions.confirm import drop_lease
-from gate.actions.gated_results import without_gated_files
+from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
 from gate.actions.preview import PreviewResult, make_preview, policy_decision
 from gate.actions.review_log import announce_action_review, announce_review
@@ -312,7 +312,7 @@ async def read_answer(world: World, checked: CheckedCall) -> Answer:
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
-    return without_gated_files(world, spec, asked.session.channel, answer)
+    return without_gated_files(world, MadeCall(spec, asked.call.args, asked.session.channel), answer)
 
 
 async def execute_read(

@@ -54,7 +54,7 @@ def policy_decision(
 ) -> Decision:
     """The policy's decision on this call, as things stand now. `capture`: what was read for it, once it was."""
     if capture is not None:
-        targets = with_resolved_paths(spec.recipe.targets, capture)
+        targets = with_resolved_paths(spec.recipe.targets, args, capture)
         spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
 
     return decide(world.policy, spec, args, channel, matching(world), asked)

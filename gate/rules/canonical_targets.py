@@ -66,6 +66,8 @@ class Targets:
     `paths`: what is in there is read or changed. `looks`: paths of which only names, sizes and hashes are given.
     `found`: fields of the result of a read that name the files whose content is in it, as `hits[].path`; as
     `matches[excerpt].path`, where `excerpt` is given; or a template over its text, as `{result.text|differing}`.
+    `below`: templates over the arguments for the folder that such names, and those reported, are below, from the
+    outside in.
     `reported`: templates over the captured reads that say what the call will really touch. `links`: the server
     follows links; without a report nobody knows then where a path leads.
     """
@@ -75,6 +77,7 @@ class Targets:
     addresses: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
     links: bool = False
@@ -86,7 +89,9 @@ class Targets:
         return self.links and not self.reported
 
 
-def with_resolved_paths(targets: Targets | None, capture: Mapping[str, Json]) -> Targets | None:
+def with_resolved_paths(
+    targets: Targets | None, args: Mapping[str, Json], capture: Mapping[str, Json]
+) -> Targets | None:
     """The targets with what the reads have told of them. Where one does not tell, nothing counts as told."""
     if targets is None or not targets.reported:
         return targets
@@ -95,7 +100,24 @@ def with_resolved_paths(targets: Targets | None, capture: Mapping[str, Json]) ->
     except TemplateError:
         return replace(targets, reported=())
     told = [one for value in found for one in (value if isinstance(value, list) else [value])]
-    return replace(targets, resolved_to=tuple(one for one in told if isinstance(one, str)))
+    names = dict.fromkeys(one for one in told if isinstance(one, str))
+    return replace(targets, resolved_to=with_folders(targets, args, names))
+
+
+def with_folders(targets: Targets, args: Mapping[str, Json], names: Collection[str]) -> tuple[str, ...]:
+    """The names alone, and below each of the folders that they may be in."""
+    folders = [""]
+    for template in reversed(targets.below):
+        folders += filter(None, [_folder_of(template, args, folders[-1])])
+    return tuple(dict.fromkeys(folder + name for folder in folders for name in names))
+
+
+def _folder_of(template: str, args: Mapping[str, Json], inner: str) -> str:
+    try:
+        folder = str(expand(template, {"args": args})).strip("/")
+    except TemplateError:  # an argument that is left out
+        return ""
+    return f"{folder}/{inner}" if folder else ""
 
 
 def with_canonical_paths(targets: Targets | None, args: Mapping[str, Json]) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from gate.rules.action import CallClass, Json
-from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_forms
+from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_forms, with_folders
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
 from gate.rules.text_forms import path_variants, without_root
@@ -15,15 +15,16 @@ from gate.rules.tool import ToolSpec, Trust
 MOST_FILES = 3_000  # that are looked at for one result: 0.1 s where their names are plain
 
 
-def found_files(targets: Targets, result: Json, text: str = "") -> tuple[str, ...]:
-    """The files whose content is in the result of a read, or in its text, each once. Raises TemplateError where the
-    text does not tell all of them."""
+def found_files(targets: Targets, args: Mapping[str, Json], result: Json, text: str = "") -> tuple[str, ...]:
+    """The files whose content is in the result of a read, or in its text, each once; also below the folder that the
+    arguments name. Raises TemplateError where the text does not tell all of them."""
     paths = [
         path
         for name in targets.found
         for path in (_in_text(name, text) if "{" in name else _found(result, name.split(".")))
     ]
-    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str)))
+    names = dict.fromkeys(path for path in paths if isinstance(path, str))
+    return with_folders(targets, args, names)
 
 
 def _in_text(template: str, text: str) -> Sequence[Json]:

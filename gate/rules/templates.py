@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from posixpath import normpath
 from typing import TypeVar
 
 from gate.rules.action import Json
@@ -41,6 +42,20 @@ def human_size(count: int) -> str:
 
 def _last_part(value: Json) -> str:
     return str(value).rstrip("/").rsplit("/", 1)[-1]
+
+
+def _folder(value: Json) -> str:
+    """The last two parts of the path of a folder; of a repository of git without its `.git`."""
+    parts = normpath(str(value).replace("\\", "/")).split("/")
+    if len(parts) > 1 and parts[-1] == ".git":
+        parts.pop()
+    return "/".join(part for part in parts[-2:] if part not in ("", ".", ".."))
+
+
+def _tree(value: Json) -> str:
+    """The path in a revision of git, as in `HEAD:docs`; nothing where it is a whole commit."""
+    _, colon, path = str(value).rpartition(":")
+    return path if colon else ""
 
 
 def _people(value: Json) -> str:
@@ -105,6 +120,8 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "differing": lambda v: "\n".join(differing_files(str(v))),  # the files of a difference of git
     "excerpted": lambda v: "\n".join(excerpted_files(str(v))),  # the files whose content JSON gives
+    "folder": _folder,
+    "tree": _tree,
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
 

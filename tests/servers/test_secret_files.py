@@ -161,4 +161,4 @@ async def test_a_tool_that_reads_below_a_folder_declares_which_files_are_in_its_
         found = (await client.call_tool(tool, args)).structured_content
     assert declared.meta
     targets = Targets(found=tuple(declared.meta[META]["targets"]["found"]))
-    assert found_files(targets, found) == files
+    assert found_files(targets, args, found) == files

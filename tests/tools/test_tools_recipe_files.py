@@ -161,7 +161,7 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
     told = STAGED.format(path)
     for name, plain in (("git_commit", CallClass.WRITE), ("git_reset", CallClass.DESTRUCTIVE)):
         known = recipe("server-git", name)
-        targets = with_resolved_paths(known.targets, {"staged": {"text": told, "error": False}})
+        targets = with_resolved_paths(known.targets, {}, {"staged": {"text": told, "error": False}})
         spec = ToolSpec(
             "s",
             name,
@@ -181,7 +181,7 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
     for name in ("git_diff_staged", "git_diff_unstaged", "git_diff", "git_show"):
         targets = recipe("server-git", name).targets
         assert targets
-        assert found_files(targets, None, told) == (path,)
+        assert found_files(targets, {}, None, told) == (path,)
 
 
 @pytest.mark.parametrize("entry", [".", "./", "src", "src/", "a.md", "app/[id]/page.tsx", "a-b.md", "a b.md"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import Targets, with_canonical_paths
+from gate.rules.canonical_targets import Targets, with_canonical_paths, with_resolved_paths
 from gate.rules.gated_files import file_readers, found_files, gated_file
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.templates import TemplateError
@@ -65,7 +67,7 @@ def kept(file: str, tool: str, args: dict[str, Json], text: str) -> bool:
     if decide(POLICY, spec, args, "C1", matches).verdict is not Verdict.RUN:
         return True
     try:
-        paths = found_files(targets, None, text)
+        paths = found_files(targets, args, None, text)
     except TemplateError:
         return True
     return gated_file(POLICY, file_readers(spec, every), paths, "C1", matches) is not None
@@ -157,6 +159,92 @@ def test_the_secrets_that_github_has_found_take_a_typed_phrase(tool: str) -> Non
     spec = next(one for one in specs("github-mcp-server") if one.name == tool)
     args: dict[str, Json] = {"owner": "o", "repo": "r", "alertNumber": 1}
     assert decide(POLICY, spec, args, "C1", matches).verdict is Verdict.TYPED
+
+
+# Git
+
+
+def git(repo: Path, *args: str) -> str:
+    command = ["git", "-C", str(repo), "-c", "user.name=a", "-c", "user.email=a@example.com", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+FOLDERS = (".kube/config", ".docker/config.json", ".ssh/config", "finance/pay.csv", "docs/a.md")
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository in which somebody has committed secrets, and removed them since."""
+    repo = tmp_path_factory.mktemp("repo")
+    git(repo, "init", "-q")
+    for name in FOLDERS:
+        (repo / name).parent.mkdir()
+        (repo / name).write_text("token: hush\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "Keep all")
+    git(repo, "rm", "-rq", *FOLDERS)
+    git(repo, "commit", "-qm", "Remove all")
+    return repo
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("target", ["HEAD~1:{}", "HEAD~1:{}/", "HEAD~1:./{}", "HEAD~1^{{tree}}:docs/../{}"])
+def test_a_difference_to_a_folder_of_a_revision_gives_nothing_of_the_secret_files_in_it(
+    repo: Path, name: str, target: str
+) -> None:
+    folder = name.partition("/")[0]
+    told = git(repo, "diff", f"HEAD~1:{folder}")
+    assert "hush" in told
+    args: dict[str, Json] = {"repo_path": str(repo), "target": target.format(folder)}
+    assert kept("server-git", "git_diff", args, f"Diff:\n{told}") is (folder != "docs")
+
+
+READS: list[tuple[str, dict[str, Json]]] = [
+    ("git_diff_unstaged", {}),
+    ("git_diff_staged", {}),
+    ("git_diff", {"target": "HEAD"}),
+    ("git_show", {"revision": "HEAD"}),
+]
+HELD = [
+    ("home/.kube", "config"),
+    (".ssh", "config"),
+    (".docker", "config.json"),
+    ("finance", "pay.csv"),
+    ("x/.config/gh", "hosts.yml"),
+]
+
+
+@pytest.mark.parametrize("end", ["", "/", "/.", "/.git", "/.git/", "/sub/.."])
+@pytest.mark.parametrize(("folder", "name"), HELD)
+def test_a_repository_that_is_a_secret_folder_gives_nothing_of_the_files_in_it(
+    folder: str, name: str, end: str
+) -> None:
+    for tool, more in READS:
+        args: dict[str, Json] = {"repo_path": f"/home/ann/{folder}{end}", **more}
+        assert kept("server-git", tool, args, diff(name))
+        assert not kept("server-git", tool, {**args, "repo_path": f"/home/ann/app{end}"}, diff(name))
+        assert not kept("server-git", tool, args, diff("README.md")) or folder == "finance"
+
+
+@pytest.mark.parametrize("branch", ["finance/2026", "origin/finance/2026", "HEAD"])
+def test_the_name_of_a_branch_is_not_taken_for_a_folder(branch: str) -> None:
+    spec = next(one for one in specs("server-git") if one.name == "git_diff")
+    args: dict[str, Json] = {"repo_path": "/home/ann/app", "target": branch}
+    assert spec.recipe.targets
+    found = found_files(spec.recipe.targets, args, None, diff("a.md"))
+    assert found == ("a.md", "ann/app/a.md")
+
+
+@pytest.mark.parametrize(("folder", "name"), [one for one in HELD if one[0] != "finance"])
+@pytest.mark.parametrize("tool", ["git_commit", "git_reset"])
+def test_what_is_staged_in_a_secret_folder_is_not_on_a_card(tool: str, folder: str, name: str) -> None:
+    spec = next(one for one in specs("server-git") if one.name == tool)
+    for path, secret in ((f"/home/ann/{folder}", True), ("/home/ann/app", False)):
+        args: dict[str, Json] = {"repo_path": path, "message": "m"}
+        told = with_resolved_paths(spec.recipe.targets, args, {"staged": {"text": diff(name)}})
+        assert told
+        looked = replace(spec, recipe=replace(spec.recipe, targets=told))
+        assert decide(POLICY, looked, args, "C1", matches).secret is secret
 
 
 # All of them

@@ -172,6 +172,7 @@ class TargetsSection(Section):
     addresses: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     links: Literal["never", "followed"] = "never"

@@ -92,6 +92,8 @@ class _Validator:
                 yield f"`targets` names `{name}`, which is no parameter of the tool"
         for template in (one for one in targets.found if "{" in one):
             yield from self._template_problems("targets.found", template, [], with_result=True)
+        for template in targets.below:
+            yield from self._template_problems("targets.below", template, [], always_present=False)
         for template in targets.reported:
             yield from self._template_problems("targets.reported", template, captured)
 

@@ -270,6 +270,18 @@ async def test_a_difference_of_git_keeps_the_content_of_a_secret_file_to_itself(
         assert ("hush" in answer.text) is not is_kept
 
 
+async def test_a_difference_in_a_folder_is_about_the_files_below_that_folder(desk: Scene) -> None:
+    spec = desk.desk.specs_now["look"]
+    found = Targets(looks=("path",), found=("{result.text|differing}",), below=("{args.path|folder}",))
+    desk.desk.specs_now["search"] = replace(spec, name="search", recipe=replace(spec.recipe, targets=found))
+    told = Answer("diff --git a/config b/config\n+++ b/config\n@@ -0,0 +1 @@\n+TOKEN=hush\n")
+    desk.desk.call = AsyncMock(return_value=told)  # type: ignore[method-assign]
+    for folder, is_kept in (("/home/ann/.kube", True), ("/home/ann/app", False)):
+        answer = await searched(desk, folder)
+        assert answer.is_error is is_kept
+        assert ("hush" in answer.text) is not is_kept
+
+
 async def test_an_answer_that_does_not_say_of_all_its_files_is_not_given(desk: Scene) -> None:
     spec = desk.desk.specs_now["look"]
     declared = replace(spec.recipe, targets=Targets(found=("{result.text|excerpted}",)))
