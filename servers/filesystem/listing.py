@@ -9,13 +9,14 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import answers, disk, paths, text, trees
 from servers.filesystem.models import Described, Item, Match, Matches, Metadata
-from servers.filesystem.paths import Place, Spot, opened, spot
+from servers.filesystem.paths import Place, Root, Spot, opened, spot
 
 MOST_VISITED = 50_000
 DEEPEST = 64
@@ -97,6 +98,55 @@ def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.st
         yield from visit(inner, here.said, budget, True, depth)
     finally:
         os.close(inner)
+
+
+@dataclass
+class OtherNames:
+    """The files of the server's folders that have a secret file's name and others (hard links). They are looked for
+    once, and only when a file with several names is to be read."""
+
+    place: Place
+    budget: Budget = field(default_factory=Budget)
+
+    @cached_property
+    def secret(self) -> dict[tuple[int, int], str]:
+        """The name of each, by what the disk knows it by."""
+        return {
+            (info.st_dev, info.st_ino): here.said
+            for root in self.place.served or (self.place.root,)
+            for here, info in self._below(root)
+            if info.st_nlink > 1 and stat.S_ISREG(info.st_mode) and paths.is_secret(here.said)
+        }
+
+    def _below(self, root: Root) -> Iterator[tuple[Spot, os.stat_result]]:
+        top = Place(root, (), (root.name,) if self.place.prefix else ())
+        with opened(top) as folder:
+            yield from visit(folder, start(top), self.budget, deep=True)
+
+    def refusal(self, said: str, info: os.stat_result) -> str:
+        """Why a file is not read by this name: it is a secret one by another, or that cannot be told; else ""."""
+        if info.st_nlink < 2 or not stat.S_ISREG(info.st_mode) or paths.is_secret(said):
+            return ""
+        if secret := self.secret.get((info.st_dev, info.st_ino)):
+            return (
+                f"{said} is another name of {secret}, a secret file (a hard link). Name that one to read it."
+            )
+        if self.budget.spent:
+            return (
+                f"{said} has other names elsewhere (a hard link), among too many to see whether one is that of a "
+                "secret file. Replace it by a copy."
+            )
+        return ""
+
+
+def unless_secret(place: Place) -> Place:
+    """The place of a file that is to be read. Raises ToolError where a secret file has this name too."""
+    if place.parts:
+        with spot(place) as here:
+            info = disk.status(here)
+        if info and (why := OtherNames(place).refusal(place.said, info)):
+            raise ToolError(why)
+    return place
 
 
 def start(place: Place) -> str:
@@ -255,11 +305,13 @@ def _told(names: Sequence[str], which: str, what: str, more: str) -> str:
 
 def search(place: Place, pattern: str, contains: str | None, limit: int, budget: Budget) -> Matches:
     """Names that fit `pattern`, of files whose text holds `contains`, below a folder. Case does not matter."""
-    fits, left_out = matcher(pattern), Unsearched()
+    fits, left_out, others = matcher(pattern), Unsearched(), OtherNames(place)
     with opened(place) as folder:
         seen = visit(folder, start(place), budget, deep=True)
         fitting = (
-            _match(here, info, contains, left_out) for here, info in seen if fits(here.said, start(place))
+            _match(here, info, contains, left_out, others)
+            for here, info in seen
+            if fits(here.said, start(place))
         )
         matches, more = answers.fitting((match for match in fitting if match), limit)
     note = budget.unseen
@@ -298,13 +350,15 @@ def matcher(pattern: str) -> Callable[[str, str], bool]:
     return fits
 
 
-def _match(here: Spot, info: os.stat_result, contains: str | None, left_out: Unsearched) -> Match | None:
+def _match(
+    here: Spot, info: os.stat_result, contains: str | None, left_out: Unsearched, others: OtherNames
+) -> Match | None:
     what = disk.kind(info.st_mode)
     size = None if what == "folder" else info.st_size
     found = Match.model_validate({"path": here.said, "kind": what, "size": size})
     if contains is None:
         return found
-    if paths.is_secret(here.said):
+    if paths.is_secret(here.said) or others.refusal(here.said, info):
         left_out.secret.append(here.said)
         return None
     line = _line(here, contains, left_out) if stat.S_ISREG(info.st_mode) else None

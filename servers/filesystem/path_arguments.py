@@ -15,11 +15,12 @@ MOST_PATHS = 100
 
 
 def file(roots: Roots, path: str) -> Place:
-    """The place of one file. Raises ToolError for the root itself and for a path written as a folder."""
+    """The place of one file. Raises ToolError for the root itself, for a path written as a folder, and for another name
+    of a secret file."""
     place = roots.find(path)
     if place.folder or not place.parts:
         raise ToolError(f"{place.said} is written as a folder. Name a file.")
-    return place
+    return listing.unless_secret(place)
 
 
 def thing(roots: Roots, path: str) -> Place:

@@ -131,6 +131,9 @@ class Place:
     parts: tuple[str, ...]
     prefix: tuple[str, ...]  # the root's name where there are several roots
     folder: bool = False  # written with a slash at its end
+    served: tuple[
+        Root, ...
+    ] = ()  # all roots of the server: a file of one may have another name in the others
 
     @property
     def said(self) -> str:
@@ -139,7 +142,7 @@ class Place:
         return said if said.isprintable() else shown(said)
 
     def child(self, name: str) -> Place:
-        return Place(self.root, (*self.parts, name), self.prefix)
+        return Place(self.root, (*self.parts, name), self.prefix, served=self.served)
 
     @property
     def inner(self) -> str:
@@ -186,7 +189,7 @@ class Roots:
         return self.place(self.roots[0], parts, folder)
 
     def place(self, root: Root, parts: tuple[str, ...], folder: bool = False) -> Place:
-        return Place(root, parts, (root.name,) if len(self.roots) > 1 else (), folder)
+        return Place(root, parts, (root.name,) if len(self.roots) > 1 else (), folder, self.roots)
 
     def _named(self, name: str) -> Root | None:
         return next((root for root in self.roots if root.name == name), None)

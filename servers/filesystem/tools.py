@@ -91,7 +91,7 @@ class Tools:
         ] = text.MOST_BYTES,
     ) -> FileText:
         """Read a file as text, at most 240 KB at a time. What is not text is described by size and SHA-256."""
-        return text.page(self.roots.find(path), offset, limit)
+        return text.page(listing.unless_secret(self.roots.find(path)), offset, limit)
 
     @spoken
     def search_files(

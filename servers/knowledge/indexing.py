@@ -235,7 +235,7 @@ def _below(roots: Roots, said: str, places: list[tuple[Place, bool]]) -> bool:
 
 
 def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
-    budget, count = listing.Budget(SECONDS), 0
+    budget, count, others = listing.Budget(SECONDS), 0, listing.OtherNames(place)
     with opened(place) as top:
         for here, info in listing.visit(top, listing.start(place), budget, recursive):
             if not stat.S_ISREG(info.st_mode):
@@ -243,7 +243,7 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
             count += 1
             if count > MOST_FILES:
                 raise ToolError(f"There are more than {MOST_FILES:,} files. Index smaller folders.")
-            seen = _seen(here)
+            seen = "another name of a secret file" if others.refusal(here.said, info) else _seen(here)
             if isinstance(seen, Seen):
                 yield seen
             else:

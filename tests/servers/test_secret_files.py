@@ -10,7 +10,8 @@ from mcp import Client
 
 from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import found_files
-from servers.filesystem import disk, paths
+from servers.document import server as document
+from servers.filesystem import disk, listing, paths
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
 from servers.knowledge import server as knowledge
@@ -162,3 +163,52 @@ async def test_a_tool_that_reads_below_a_folder_declares_which_files_are_in_its_
     assert declared.meta
     targets = Targets(found=tuple(declared.meta[META]["targets"]["found"]))
     assert found_files(targets, args, found) == files
+
+
+HARD = "hard.md"
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> list[Path]:
+    """Two folders: in the one a file that is a secret one of the other by another name, and one that is not."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    (other / ".kube").mkdir(parents=True)
+    (one / "sub").mkdir(parents=True)
+    (other / ".kube" / "config").write_text("TOKEN of Lisbon is hush\n")
+    (one / "sub" / HARD).hardlink_to(other / ".kube" / "config")
+    (one / "plain.md").write_text("Lisbon is sunny, and its TOKEN is public.\n")
+    (one / "again.md").hardlink_to(one / "plain.md")
+    return [one, other]
+
+
+async def test_a_secret_file_is_not_read_by_another_name_of_it(linked: list[Path]) -> None:
+    async with Client(filesystem(linked)) as client:
+        told = await client.call_tool("read_file", {"path": f"one/sub/{HARD}"})
+        plain = await client.call_tool("read_file", {"path": "one/again.md"})
+        found = await client.call_tool("search_files", {"path": ".", "pattern": "*", "contains": "token"})
+    assert told.is_error
+    assert "another name of other/.kube/config, a secret file" in str(told)
+    assert "public" in str(plain)
+    matches = (found.structured_content or {})["matches"]
+    assert [one["path"] for one in matches] == ["one/again.md", "one/plain.md"]
+    assert "hush" not in f"{told}{found}"
+
+
+async def test_an_index_and_other_readers_take_no_other_name_of_a_secret_file(linked: list[Path]) -> None:
+    async with Client(knowledge(linked)) as client:
+        await client.call_tool("index_folder", {"path": "one"})
+        found = await client.call_tool("search_documents", {"query": "Lisbon"})
+    assert "plain.md" in str(found)
+    assert "hush" not in str(found)
+    async with Client(document(linked)) as client:
+        told = await client.call_tool("extract_text", {"path": f"one/sub/{HARD}"})
+    assert "another name of" in str(told)
+
+
+def test_a_file_with_other_names_among_too_many_is_not_read(linked: list[Path]) -> None:
+    place = Roots.at(linked).find("one/again.md")
+    info = (linked[0] / "again.md").stat()
+    assert listing.OtherNames(place).refusal(place.said, info) == ""
+    few = listing.OtherNames(place, listing.Budget(visits=1))
+    assert "among too many" in few.refusal(place.said, info)
+    assert few.refusal(place.said, (linked[0] / "sub").stat()) == ""
