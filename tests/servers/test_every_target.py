@@ -303,7 +303,7 @@ async def test_a_restored_or_decrypted_secret_file_is_known_by_what_the_preview_
     ):
         spec = by_name[name]
         assert judged(spec, args).verdict is Verdict.CONFIRM
-        told = replace(spec.recipe, targets=with_resolved_paths(spec.recipe.targets, capture))
+        told = replace(spec.recipe, targets=with_resolved_paths(spec.recipe.targets, args, capture))
         assert judged(replace(spec, recipe=told), args).verdict is Verdict.TYPED
 
 

@@ -324,7 +324,7 @@ def test_an_address_of_mail_is_judged_by_what_it_reaches(written: str, targets: 
 def test_an_address_that_a_read_reports_is_judged_as_one(reported: str) -> None:
     declared = Targets(ids=("draft_id",), reported=("{capture.plan.addresses}",))
     capture: dict[str, Any] = {"plan": {"addresses": ["x@ok.com", reported]}}
-    assert judged({"draft_id": "1"}, with_resolved_paths(declared, capture)).verdict is Verdict.DENY
+    assert judged({"draft_id": "1"}, with_resolved_paths(declared, {}, capture)).verdict is Verdict.DENY
 
 
 def test_every_entry_of_a_list_in_a_text_is_held_against_the_rules_of_operators() -> None:
