@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from gate.actions import grants
 from gate.actions.button_press import Press, PressResult
@@ -20,11 +19,11 @@ from gate.rules.ports import Note, Posted, TooManyWaiting, Tx, Unavailable, Worl
 from gate.rules.settings import BadSwitches, parse_header, unknown_label, with_switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.rules.timestamps import is_later
 from gate.rules.tool import InvalidAnswer
 from gate.rules.unicode_safety import quoted
 from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
+from gate.tasks.early_words import UNSEEN, is_early_vote, satisfaction_asked_at
 
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
@@ -39,7 +38,6 @@ NOTHING_WAITS = (
     "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
 )
 # Why a plain “yes” is none.
-NOT_THERE_YET = "The card was not there yet when you wrote this. Please look at it and answer again."
 TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
 BY_AGENT = "A “yes” is not enough for what an agent asked for: please press *Confirm* on its card."
 ELSEWHERE = (
@@ -323,8 +321,8 @@ async def _yes(world: World, incoming: Incoming, action: Action) -> None:
 async def _why_no_plain_yes(world: World, incoming: Incoming, action: Action) -> str:
     """Why a plain yes does not count for this action, in a sentence; "" where it does."""
     posted = await world.ledger.posted(action.id)
-    if posted is None or posted.shows != action.version or _was_shown_later(action, posted, incoming):
-        return NOT_THERE_YET
+    if posted is None or is_early_vote(incoming, action, posted):
+        return UNSEEN
     if await world.ledger.grants.of_agents({action.id, *filter(None, [action.task])}):
         return BY_AGENT
     tasks = await _own_tasks(world, incoming)
@@ -348,25 +346,10 @@ async def _has_result_since(world: World, tasks: Sequence[Task], posted: Posted)
     """Whether a result of one of these tasks was shown after the card, so that “ok” may be about either."""
     for task in tasks:
         if task.state is TaskState.SATISFACTION:
-            asked_at = await _satisfaction_asked_at(world, task)
+            asked_at = await satisfaction_asked_at(world, task)
             if asked_at and posted.at and asked_at > posted.at:
                 return True
     return False
-
-
-async def _satisfaction_asked_at(world: World, task: Task) -> datetime | None:
-    """When a task asked whether it was what they needed; on the card of a change, that is when the change was made."""
-    action = await world.ledger.action(task.asked_on) if task.asked_on else None
-    if action is not None:
-        return action.outcome.at if action.outcome else None
-    shown = await world.ledger.posted(f"{task.id}:satisfaction:{task.ends}")
-    return shown.at if shown else None
-
-
-def _was_shown_later(action: Action, posted: Posted, incoming: Incoming) -> bool:
-    """Whether this version was shown after the message. A later one stands where the first was posted."""
-    since = f"{posted.at.timestamp():.6f}" if posted.at and action.version > 1 else posted.ts
-    return is_later(since, incoming.ts)
 
 
 async def _answer(

@@ -18,8 +18,8 @@ from gate.rules.reviews import Phase, matched_names
 from gate.rules.states import State
 from gate.rules.task import Flow, Instruction, PauseReason, Remark, Task
 from gate.rules.task_states import TaskState
-from gate.rules.timestamps import is_later
-from gate.tasks import clarify, control, converse, feedback, plan, step_check
+from gate.tasks import clarify, control, converse, feedback, plan
+from gate.tasks.early_words import UNSEEN, is_early
 from gate.tasks.step_action import supersede_pending
 from gate.tasks.task_transitions import say_in_thread, update_task
 
@@ -28,7 +28,6 @@ LOOKS = 20  # at a task that others change at the same time
 REMARKS, INSTRUCTIONS = 20, 50  # kept of one task
 RECEIPT = "Got it. It applies {when}."
 FULL = "That is too many instructions for one task. Please stop it and ask anew with all of them."
-UNSEEN = "The card was not there yet when you wrote this. Please look at it and answer again."
 ON_CARD = (
     "The operator wants this result reviewed, so words alone do not decide on it, and nothing changed. "
     "Press a button on its card; what I should know before it goes on belongs into its field."
@@ -68,6 +67,11 @@ WORDS: dict[TaskState, dict[str, TaskPressFlow]] = {
         "skip": control.skip_step,
     },
 }
+LESS = (
+    control.hold,
+    control.stop,
+    control.abort,
+)  # let nothing go on, so that they count whenever they were written
 
 
 async def handle_thread_message(world: World, incoming: Incoming) -> PressResult | None:
@@ -105,9 +109,9 @@ async def _handle_in_task(world: World, incoming: Incoming, task: Task) -> Press
     if not may_task(world.policy, TaskVerb.STEER, task, person).allowed:
         return await _answer_other(world, incoming, task)
     own = incoming.user == task.requester
-    flow = _control_by_word(incoming, task)
-    if flow is not None:
-        return await flow(world, _press(task, incoming, _card_number(task)))
+    controlled = await _control(world, incoming, task)
+    if controlled is not None:
+        return controlled
     if not own and task.state not in (S.RUNNING, S.PAUSED):
         return await _keep_remark(world, incoming, task)
     if is_thanks(incoming.text) and (taken := _answer_thanks(incoming, task)) is not None:
@@ -160,16 +164,26 @@ async def _clarifying(world: World, incoming: Incoming, task: Task) -> PressResu
     if not task.questions:
         return await instruct(world, incoming, task)
     press = _press(task, incoming, task.asked)
-    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
+    if _is_short_no(incoming):
         return await plan.cancel(world, press)
+    if await is_early(world, incoming, task):
+        return _unseen(task)
     answers = clarify.answers_in_reply(task, incoming.text)
     return await clarify.answer(world, replace(press, values=answers))
 
 
+def _is_short_no(incoming: Incoming) -> bool:
+    return thread_commands.is_no(incoming.text) and len(incoming.text) < 20
+
+
+def _unseen(task: Task) -> PressResult:
+    return PressResult(False, "unseen", UNSEEN, task=task)
+
+
 async def _talking(world: World, incoming: Incoming, task: Task) -> PressResult:
     if task.requirements and thread_commands.is_yes(incoming.text):
-        if await _was_shown_later(world, f"{task.id}:requirements:{task.attempts}", incoming):
-            return PressResult(False, "unseen", UNSEEN, task=task)
+        if await is_early(world, incoming, task):
+            return _unseen(task)
         return await converse.confirm_requirements(world, _press(task, incoming, task.attempts))
     await converse.add_message(world, task, incoming)
     return PressResult(True, "heard", task=task)
@@ -180,45 +194,36 @@ async def _reviewing(world: World, incoming: Incoming, task: Task) -> PressResul
     assert task.plan is not None
     press = _press(task, incoming, task.plan.version, incoming.text)
     if thread_commands.is_yes(incoming.text):
-        if await _was_shown_later(world, f"{task.id}:plan:{task.plan.version}", incoming):
-            return PressResult(False, "unseen", UNSEEN, task=task)
-        return await plan.approve_all(world, press)
-    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
-        return await plan.cancel(world, press)
-    return await plan.replan(world, press)
-
-
-async def _was_shown_later(world: World, key: str, incoming: Incoming) -> bool:
-    """Whether the card came to say what it says after the message, or is not known to stand there."""
-    posted = await world.ledger.posted(key)
-    if posted is None or not posted.ts:
-        return True
-    since = f"{posted.at.timestamp():.6f}" if posted.at else posted.ts
-    return is_later(since, incoming.ts)
+        return (
+            _unseen(task) if await is_early(world, incoming, task) else await plan.approve_all(world, press)
+        )
+    return await (plan.cancel if _is_short_no(incoming) else plan.replan)(world, press)
 
 
 async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
-    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20:
-        return await control.stop(world, _press(task, incoming, task.pauses))
-    text = "" if thread_commands.is_yes(incoming.text) else incoming.text
-    hindrance = await _unreviewed(world, incoming, task, text)
-    if hindrance is not None:
-        return hindrance
-    flow = control.retry if task.why is PauseReason.STEP and not text else control.resume
-    return await flow(world, _press(task, incoming, task.pauses, text))
-
-
-async def _unreviewed(world: World, incoming: Incoming, task: Task, text: str) -> PressResult | None:
-    """Why a message is no decision on a result that the operator wants reviewed: it is not a plain yes, or not one
-    to what the card shows."""
-    step = step_under_review(task)
-    if step is None or not world.policy.review(Phase.AFTER, step.name, matched_names(step)):
-        return None
-    if text:
+    """A word of control, a plain yes, or what to know before it goes on. What lets it go on counts only where the card
+    of this pause was there to be read; of a result that the operator wants reviewed, only a plain yes."""
+    flow, press = _control_by_word(incoming, task), _press(task, incoming, task.pauses)
+    if flow in LESS:
+        return await flow(world, press)
+    if _is_short_no(incoming):
+        return await control.stop(world, press)
+    yes = thread_commands.is_yes(incoming.text)
+    if not yes and _is_reviewed(world, task):
         return PressResult(False, "review", ON_CARD, task=task)
-    if await _was_shown_later(world, step_check.review_card_key(task), incoming):
-        return PressResult(False, "unseen", UNSEEN, task=task)
-    return None
+    if await is_early(world, incoming, task):
+        return _unseen(task)
+    if flow is not None:
+        return await flow(world, press)
+    if yes:
+        return await (control.retry if task.why is PauseReason.STEP else control.resume)(world, press)
+    return await control.resume(world, replace(press, text=incoming.text))
+
+
+def _is_reviewed(world: World, task: Task) -> bool:
+    """Whether a task waits at a result that the operator wants reviewed."""
+    step = step_under_review(task)
+    return step is not None and bool(world.policy.review(Phase.AFTER, step.name, matched_names(step)))
 
 
 async def instruct(world: World, incoming: Incoming, task: Task) -> PressResult:
@@ -292,11 +297,11 @@ async def _handle_simple(world: World, incoming: Incoming, mine: list[Task]) -> 
     running = next(
         (t for t in mine if t.state in (*ASSESSING, S.PAUSED) and t.flow in (Flow.SIMPLE, Flow.NONE)), None
     )
-    flow = _control_by_word(incoming, running) if running else None
-    if running is not None and flow is not None:
-        return await flow(world, _press(running, incoming, _card_number(running)))
+    controlled = await _control(world, incoming, running) if running else None
+    if controlled is not None:
+        return controlled
     ended = next((task for task in mine if task.state is S.SATISFACTION), None)
-    if ended is not None:
+    if ended is not None and not (running and await is_early(world, incoming, ended)):
         verdict = await _verdict(world, incoming, ended)
         if verdict is not None:
             return verdict
@@ -307,6 +312,16 @@ async def _handle_simple(world: World, incoming: Incoming, mine: list[Task]) -> 
     if running.state is S.PAUSED:
         return await _paused(world, incoming, running)
     return await instruct(world, incoming, running) if world.planner.follows else None
+
+
+async def _control(world: World, incoming: Incoming, task: Task) -> PressResult | None:
+    """What came of a single word such as “stop” or “continue”. None where it is none for a task as it stands."""
+    flow = _control_by_word(incoming, task)
+    if flow is None:
+        return None
+    if task.state is S.PAUSED:
+        return await _paused(world, incoming, task)
+    return await flow(world, _press(task, incoming, _card_number(task)))
 
 
 def _control_by_word(incoming: Incoming, task: Task) -> TaskPressFlow | None:
@@ -339,15 +354,20 @@ async def _asks_for_other(world: World, incoming: Incoming, task: Task) -> bool:
 async def _verdict(world: World, incoming: Incoming, task: Task) -> PressResult | None:
     press = _press(task, incoming, task.ends, incoming.text)
     reading = classify_feedback(incoming.text)
+    if incoming.mentioned and reading in (FeedbackKind.CHANGE, FeedbackKind.OTHER):
+        return None
+    if await is_early(world, incoming, task):
+        thanks = reading is FeedbackKind.THANKS and not thread_commands.is_yes(incoming.text)
+        return PressResult(True, "thanks", task=task) if thanks else _unseen(task)
     if reading is FeedbackKind.THANKS:
         return await feedback.satisfied(world, press)
     if reading is FeedbackKind.OVER:
         return await feedback.start_over(world, press)
-    if thread_commands.is_no(incoming.text) and len(incoming.text) < 20 and not incoming.mentioned:
+    if _is_short_no(incoming) and not incoming.mentioned:
         return PressResult(False, "empty", feedback.CHANGE_MISSING, task=task)
     if reading is FeedbackKind.UNCLEAR:
         return PressResult(False, "unclear", UNCLEAR, task=task)
-    return None if incoming.mentioned else await feedback.needs_changes(world, press)
+    return await feedback.needs_changes(world, press)
 
 
 async def stop(world: World, incoming: Incoming) -> PressResult:

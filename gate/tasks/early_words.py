@@ -1,0 +1,54 @@
+"""Early words: a message written before a card was there decides nothing about what that card shows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gate.rules.action import Action
+from gate.rules.events import open_request
+from gate.rules.planner_port import Incoming
+from gate.rules.ports import Posted, World
+from gate.rules.task import Task
+from gate.rules.timestamps import is_later
+
+UNSEEN = "The card was not there yet when you wrote this. Please look at it and answer again."
+
+
+async def is_early(world: World, incoming: Incoming, task: Task) -> bool:
+    """Whether the card on which a task asks something now came to say so after the message, or is not known to stand
+    there. A task that asks nothing has no such card."""
+    since = await _asked_since(world, task)
+    return open_request(task) is not None and (not since or is_later(since, incoming.ts))
+
+
+async def _asked_since(world: World, task: Task) -> str:
+    """Since when a card says what a task asks, as one of Slack's timestamps; "" where none is known to."""
+    kind, number = open_request(task) or ("", 0)
+    if kind == "satisfaction":
+        at = await satisfaction_asked_at(world, task)
+        return _stamp(at) if at else ""
+    posted = await world.ledger.posted(f"{task.id}:{kind}:{number}")
+    if posted is None or not posted.ts:
+        return ""
+    # The card of questions only loses those that were answered; any other may come to ask for something else.
+    return _stamp(posted.at) if posted.at and kind != "question" else posted.ts
+
+
+async def satisfaction_asked_at(world: World, task: Task) -> datetime | None:
+    """When a task asked whether it was what they needed; on the card of a change, that is when the change was made."""
+    action = await world.ledger.action(task.asked_on) if task.asked_on else None
+    if action is not None:
+        return action.outcome.at if action.outcome else None
+    shown = await world.ledger.posted(f"{task.id}:satisfaction:{task.ends}")
+    return shown.at if shown else None
+
+
+def is_early_vote(incoming: Incoming, action: Action, posted: Posted) -> bool:
+    """Whether this version of an action was shown after the message, or is not known to be shown. A later version
+    stands where the first was posted."""
+    since = _stamp(posted.at) if posted.at and action.version > 1 else posted.ts
+    return posted.shows != action.version or is_later(since, incoming.ts)
+
+
+def _stamp(at: datetime) -> str:
+    return f"{at.timestamp():.6f}"
