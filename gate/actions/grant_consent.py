@@ -77,7 +77,7 @@ async def grant_refusal(tx: Tx, world: World, action: Action) -> str:
 async def _has_admin_instruction(tx: Tx, action: Action) -> bool:
     """Whether an admin has said what is to be done in its task: they approve nothing for others."""
     task = await tx.task(action.task) if action.task else None
-    return task is not None and any(one.user != action.requester for one in task.instructions)
+    return task is not None and bool(task.instructed)
 
 
 async def untrusted_input_reason(tx: Tx, world: World, session: Session, user: str) -> str:

@@ -73,6 +73,9 @@ class CallRequest:
     group: str = ""  # the calls of the same reply that it shares a card with
     title: str = ""  # of the step
     again: str = ""  # why it is asked although somebody has said yes before
+    instructed: frozenset[str] = (
+        frozenset()
+    )  # who besides the requester has said in its task what is to be done
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -276,7 +279,9 @@ def draft_action(
     Raises BadArguments."""
     review = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
     alone = review or world.policy.review(Phase.AFTER, spec.full_name, asked.names)
-    source = Source(at=now, prose=asked.call.prose, review=review, again=asked.again)
+    source = Source(
+        at=now, prose=asked.call.prose, review=review, again=asked.again, instructed=asked.instructed
+    )
     action = Action(
         id=asked.id,
         version=1,

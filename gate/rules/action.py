@@ -220,6 +220,9 @@ class Source:
     )
     edited_by: str = ""
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
+    instructed: frozenset[str] = (
+        frozenset()
+    )  # who besides the requester had said in its task what is to be done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

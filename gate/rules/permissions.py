@@ -99,7 +99,7 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
         return _may_confirm(action, person)
     if verb is Verb.REJECT:
         rejecting = own or is_approver(action.approvers, person) or admin
-        return YES if rejecting else Ruling(False, f"Only {deciders(action)} can reject this.")
+        return YES if rejecting else Ruling(False, f"Only {_in_words(action)} can reject this.")
     if verb is Verb.VOUCH:
         return YES if admin else Ruling(False, "Only an admin can say that a tool only reads.")
     asker = f"<@{action.requester}>, who asked for this,"
@@ -128,7 +128,7 @@ def _may_confirm(action: Action, person: Person) -> Ruling:
         if person.id == action.requester:
             return Ruling(False, f"You asked for this, so {deciders(action)} must confirm it.")
         if is_approver(action.approvers, person):
-            return YES
+            return Ruling(False, _instructed(action)) if person.id in _barred(action) else YES
     elif action.approvers.needed > 1 and person.id != action.requester:
         return YES  # N people without names: any full member but the requester
     elif action.approvers.needed <= 1 and person.id == action.requester:
@@ -136,20 +136,40 @@ def _may_confirm(action: Action, person: Person) -> Ruling:
     return Ruling(False, f"Only {deciders(action)} can confirm this.")
 
 
+def _barred(action: Action) -> frozenset[str]:
+    """Whose yes would be the only one to what they have asked for themselves: the four eyes would be two."""
+    return action.proposal.source.instructed if action.approvers.needed <= 1 else frozenset()
+
+
+def _instructed(action: Action) -> str:
+    told = f"You said in its task what is to be done, so {deciders(action)} must confirm this."
+    left = action.approvers.groups or action.approvers.users - _barred(action) - {action.requester}
+    return told if left else f"{told} Where there is none, <@{action.requester}> can ask for it anew."
+
+
 def is_approver(approvers: Approvers, person: Person) -> bool:
     return person.id in approvers.users or bool(approvers.groups & person.groups)
 
 
 def deciders(action: Action) -> str:
-    """Who may decide, in words; mentions in Slack's form."""
+    """Who may confirm, in words; mentions in Slack's form."""
+    return _in_words(action, _barred(action))
+
+
+def _in_words(action: Action, barred: frozenset[str] = frozenset()) -> str:
+    """Who may decide, but for these."""
     if not action.approvers.named:
         if action.approvers.needed > 1:
             return f"{action.approvers.needed} other members of this workspace"
         return f"<@{action.requester}>"
-    named = [f"<@{u}>" for u in sorted(action.approvers.users)]
+    named = [f"<@{u}>" for u in sorted(action.approvers.users - barred)]
     named += [f"<!subteam^{g}>" for g in sorted(action.approvers.groups)]
+    others = " or ".join(f"<@{u}>" for u in sorted(barred))
+    if not named:
+        return f"an approver other than {others}"
     count = f"{action.approvers.needed} of " if action.approvers.needed > 1 else ""
-    return count + (named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1])
+    all_named = count + (named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1])
+    return f"{all_named} other than {others}" if others and action.approvers.groups else all_named
 
 
 def has_enough_votes(action: Action, votes: Sequence[Vote]) -> bool:
@@ -157,4 +177,6 @@ def has_enough_votes(action: Action, votes: Sequence[Vote]) -> bool:
     people = {v.person for v in votes if v.yes and v.version == action.version}
     if action.approvers.named or action.approvers.needed > 1:
         people.discard(action.requester)
+        if people <= action.proposal.source.instructed:  # nobody else has looked at what they asked for
+            return False
     return len(people) >= max(1, action.approvers.needed)

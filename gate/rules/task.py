@@ -273,6 +273,11 @@ class Task:
         return self.flow in (Flow.TALK, Flow.PLAN) or (self.flow is Flow.NONE and bool(self.questions))
 
     @property
+    def instructed(self) -> frozenset[str]:
+        """Who besides its requester has said what is to be done."""
+        return frozenset(one.user for one in self.instructions) - {self.requester}
+
+    @property
     def unused(self) -> tuple[Instruction, ...]:
         return tuple(one for one in self.instructions if not one.used)
 

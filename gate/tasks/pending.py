@@ -10,7 +10,7 @@ from gate.rules.action import Action, Person
 from gate.rules.due_times import card_waited_at
 from gate.rules.events import open_request
 from gate.rules.messages import permalink
-from gate.rules.permissions import account, is_approver
+from gate.rules.permissions import Verb, account, is_approver, may
 from gate.rules.ports import World
 from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import PauseReason, Task
@@ -69,7 +69,9 @@ async def _approvals_for(world: World, team: str, person: Person | None) -> list
     others = [
         action
         for action in await world.ledger.pending(team)
-        if action.requester != person.id and is_approver(action.approvers, person) and _was_asked(action)
+        if action.approvers.named
+        and may(world.policy, Verb.CONFIRM, action, person).allowed
+        and _was_asked(action)
     ]
     return [action for action in others if not await _voted(world, action, person.id)]
 

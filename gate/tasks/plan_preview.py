@@ -39,7 +39,14 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json]) -> CallReques
     action_id = derive_id("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
     asked = CallRequest(
-        action_id, task.session, task.requester, call, task=task.id, step=step.id, title=step.title
+        action_id,
+        task.session,
+        task.requester,
+        call,
+        task=task.id,
+        step=step.id,
+        title=step.title,
+        instructed=task.instructed,
     )
     return _reply_place(asked, step, step.origin) if step.origin else asked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
 
@@ -19,8 +20,8 @@ NOBODY, NAMED = Approvers(), Approvers(frozenset({"U_BOSS", "U_ASKER"}), frozens
 FOUR_EYES = Approvers(needed=2)
 
 
-def action(approvers: Approvers = NOBODY, version: int = 2) -> Action:
-    return action_of(
+def action(approvers: Approvers = NOBODY, version: int = 2, *instructed: str) -> Action:
+    made = action_of(
         id="a",
         version=version,
         revision=1,
@@ -46,6 +47,8 @@ def action(approvers: Approvers = NOBODY, version: int = 2) -> Action:
         created_at=NOW,
         expires_at=NOW,
     )
+    source = replace(made.proposal.source, instructed=frozenset(instructed))
+    return replace(made, proposal=replace(made.proposal, source=source))
 
 
 def member(user: str, groups: tuple[str, ...] = (), **more: bool | str) -> Person:
@@ -136,3 +139,29 @@ def test_who_decides_is_said_with_mentions() -> None:
     assert deciders(action(Approvers(frozenset({"U1"})))) == "<@U1>"
     many = Approvers(frozenset({"U2", "U1"}), frozenset({"S1"}), 2)
     assert deciders(action(many)) == "2 of <@U1>, <@U2> or <!subteam^S1>"
+
+
+def test_who_said_what_is_to_be_done_does_not_count_alone() -> None:
+    one, two = Approvers(frozenset({"U_BOSS"}), frozenset({"S_OPS"})), Approvers(needed=2)
+    told = action(one, 2, "U_BOSS")
+    assert not may(POLICY, Verb.CONFIRM, told, BOSS).allowed
+    assert may(POLICY, Verb.CONFIRM, told, OPS).allowed
+    assert may(POLICY, Verb.REJECT, told, BOSS).allowed
+    assert not has_enough_votes(told, votes("U_BOSS"))
+    assert has_enough_votes(told, votes("U_OPS"))
+    both = action(two, 2, "U_BOSS", "U_OPS")
+    assert may(POLICY, Verb.CONFIRM, both, BOSS).allowed
+    assert not has_enough_votes(both, votes("U_BOSS", "U_OPS"))
+    assert has_enough_votes(both, votes("U_BOSS", "U_OTHER"))
+    alone = action(NOBODY, 2, "U_BOSS")
+    assert has_enough_votes(alone, votes("U_ASKER"))
+    assert may(POLICY, Verb.CONFIRM, alone, ASKER).allowed
+
+
+def test_who_decides_instead_is_said() -> None:
+    two = Approvers(frozenset({"U1", "U2"}))
+    assert deciders(action(two, 2, "U1")) == "<@U2>"
+    assert deciders(action(two, 2, "U1", "U2")) == "an approver other than <@U1> or <@U2>"
+    group = Approvers(frozenset({"U1"}), frozenset({"S1"}))
+    assert deciders(action(group, 2, "U1")) == "<!subteam^S1> other than <@U1>"
+    assert deciders(action(Approvers(needed=2), 2, "U1")) == "2 other members of this workspace"

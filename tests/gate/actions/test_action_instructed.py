@@ -1,0 +1,180 @@
+"""Where others must confirm, who has said in the task what is to be done does not confirm it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from gate.actions import confirm as decide
+from gate.actions import execute, reissue
+from gate.actions.button_press import PressResult
+from gate.rules.action import Action, Approvers, Vote
+from gate.rules.planner_port import Call, Incoming, Propose
+from gate.rules.policy import Rule
+from gate.rules.states import State
+from gate.tasks import steer
+from gate.tasks.pending import waiting_for
+from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
+from tests.gate.plan_setup import approved, keep, only, planned, proposes, steps, waiting, write, wrote
+
+Way = Callable[[Scene], Awaitable[Action]]
+ONE, TWO = Approvers(frozenset({BEN})), Approvers(frozenset({BEN, CLEO}))
+BOTH = replace(TWO, needed=2)
+OTHER = "write evil.md in place of b.md"
+
+
+def four_eyes(stage: Scene, approvers: Approvers) -> None:
+    """Others confirm what is written; Ben, who is one of them, is an admin, too."""
+    stage.rule(Rule("four eyes", ("desk.write",), approvers=approvers), admins=frozenset({BEN}))
+
+
+async def by_plan(stage: Scene) -> Action:
+    """A step that came of what Ben has said while the plan ran."""
+    await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    first = await waiting(stage)
+    await stage.say(OTHER, user=BEN, mentioned=False)
+    kept = keep(steps(await only(stage))[0])
+    stage.planner.script.append(proposes(kept, write("evil.md", "as Ben said")))
+    await yes(stage, first, BEN)  # that was asked before
+    if first.approvers.needed > 1:
+        await yes(stage, first, CLEO)
+    return await waiting(stage)
+
+
+async def by_reply(stage: Scene) -> Action:
+    """A call of a simple request that came of what Ben has said while another one waited."""
+    stage.planner.script = [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("a.md", "evil.md")
+    ]
+    await stage.say("write it")
+    first = await waiting(stage)
+    told = Incoming("T1:by-ben", stage.session, BEN, "and write evil.md", "1900000000.000000", False)
+    assert (await steer.instruct(stage.world, told, await only(stage))).ok
+    await yes(stage, first, BEN)
+    if first.approvers.needed > 1:
+        await yes(stage, first, CLEO)
+    return await waiting(stage)
+
+
+WAYS = [by_plan, by_reply]
+
+
+async def yes(stage: Scene, action: Action, user: str) -> PressResult:
+    said = await stage.confirm(action, user=user)
+    await stage.play()
+    return said
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_who_said_what_is_to_be_done_does_not_confirm_it_alone(stage: Scene, way: Way):
+    four_eyes(stage, TWO)
+    action = await way(stage)
+    assert b"evil.md" in action.args
+    with nothing_ran(stage):
+        said = await yes(stage, action, BEN)
+    assert (said.code, said.text) == (
+        "not_allowed",
+        f"You said in its task what is to be done, so <@{CLEO}> must confirm this.",
+    )
+    assert (await yes(stage, action, CLEO)).code == "confirmed"
+    assert wrote(stage) == ["a.md", "evil.md"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_who_is_the_only_approver_is_told_how_it_can_be_done(stage: Scene, way: Way):
+    four_eyes(stage, ONE)
+    action = await way(stage)
+    said = await yes(stage, action, BEN)
+    assert said.code == "not_allowed"
+    assert f"an approver other than <@{BEN}> must confirm this" in said.text
+    assert f"<@{ANN}> can ask for it anew" in said.text
+    assert (await decide.reject(stage.world, stage.press(action, BEN))).ok  # a no counts as ever
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_of_several_that_are_needed_one_has_said_nothing_of_it(stage: Scene, way: Way):
+    four_eyes(stage, BOTH)
+    action = await way(stage)
+    assert (await yes(stage, action, BEN)).code == "voted"
+    assert (await yes(stage, action, CLEO)).code == "confirmed"
+
+
+async def test_it_is_checked_again_at_the_effect(stage: Scene):
+    four_eyes(stage, TWO)
+    action = await by_plan(stage)
+    async with stage.ledger.begin() as tx:
+        await tx.vote(Vote(action.id, action.version, BEN, True, await tx.now()))
+        await decide.approve(tx, action, BEN)
+    with nothing_ran(stage):
+        await execute.execute(stage.world, action.id)
+    assert (await stage.now(action.id)).state is State.CANCELLED
+
+
+async def test_it_holds_of_what_is_asked_again(stage: Scene):
+    four_eyes(stage, TWO)
+    action = await by_reply(stage)
+    stage.travel(301)
+    await stage.play(timers=True)
+    action = await stage.now(action.id)
+    assert action.state is State.EXPIRED
+    assert (await reissue.reissue_by_press(stage.world, stage.press(action))).ok
+    await stage.play()
+    again = await waiting(stage)
+    assert again.id != action.id
+    assert (await yes(stage, again, BEN)).code == "not_allowed"
+    assert (await yes(stage, again, CLEO)).code == "confirmed"
+
+
+async def test_a_rule_that_comes_later_finds_who_said_it(stage: Scene):
+    stage.rule(admins=frozenset({BEN}))
+    await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    first = await waiting(stage)
+    await stage.say(OTHER, user=BEN, mentioned=False)
+    kept = keep(steps(await only(stage))[0])
+    stage.planner.script.append(proposes(kept, write("evil.md", "as Ben said")))
+    await yes(stage, first, ANN)
+    action = await waiting(stage)
+    four_eyes(stage, TWO)
+    await yes(stage, action, ANN)  # is shown anew
+    action = await waiting(stage)
+    assert action.approvers == TWO
+    assert (await yes(stage, action, BEN)).code == "not_allowed"
+
+
+async def test_what_does_not_wait_for_them_is_not_listed_for_them(stage: Scene):
+    four_eyes(stage, TWO)
+    action = await by_plan(stage)
+    assert [one.record.id for one in await waiting_for(stage.world, TEAM, BEN)] == []
+    assert [one.record.id for one in await waiting_for(stage.world, TEAM, CLEO)] == [action.id]
+
+
+async def test_what_was_asked_before_they_said_something_may_be_confirmed_by_them(stage: Scene):
+    four_eyes(stage, ONE)
+    await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    first = await waiting(stage)
+    await stage.say("looks good, and mention the date later", user=BEN, mentioned=False)
+    assert (await only(stage)).instructed == {BEN}
+    assert (await yes(stage, first, BEN)).code == "confirmed"
+
+
+async def test_a_requester_confirms_their_own_where_nobody_is_named(stage: Scene):
+    """Whatever they, or an admin, have said in its task."""
+    stage.rule(admins=frozenset({BEN}))
+    action = await by_reply_of_ann(stage)
+    assert action.proposal.source.instructed == {BEN}
+    assert (await yes(stage, action, BEN)).code == "not_allowed"
+    assert (await yes(stage, action, ANN)).code == "confirmed"
+
+
+async def by_reply_of_ann(stage: Scene) -> Action:
+    stage.planner.script = [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("a.md", "b.md")
+    ]
+    await stage.say("write it")
+    await stage.say("and the date", mentioned=False)
+    told = Incoming("T1:by-ben", stage.session, BEN, "and write b.md", "1900000000.000000", False)
+    assert (await steer.instruct(stage.world, told, await only(stage))).ok
+    await yes(stage, await waiting(stage), ANN)
+    return await waiting(stage)
