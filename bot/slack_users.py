@@ -24,6 +24,7 @@ REWRITTEN = timedelta(hours=1)  # after which it is written down again though no
 RECENT = 60.0  # seconds for which an answer of Slack needs no look at the record, nor another question
 WAIT = 1.0  # seconds that a click waits for Slack to say who somebody new is
 MOST = 10_000  # accounts in memory
+SLACKBOT = "USLACKBOT"  # in every workspace
 NO_GROUP = "no_such_subteam"
 UNKNOWN = ("user_not_found", "user_not_visible", "users_not_found")
 
@@ -149,11 +150,18 @@ def person_of(team: str, user: dict[str, Any], groups: frozenset[str]) -> Person
         id=str(user["id"]),
         name=str(profile.get("display_name") or user.get("real_name") or user.get("name") or ""),
         home=home,
-        is_bot=bool(user.get("is_bot") or user.get("is_workflow_bot")),
+        is_bot=_is_program(user),
         is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
         is_deleted=bool(user.get("deleted")),
         groups=groups,
     )
+
+
+def _is_program(user: dict[str, Any]) -> bool:
+    """Whether nobody stands behind an account. Slackbot is no bot by Slack's own word. `is_app_user` says nothing of
+    it: it is true of people who have authorised the app that asks."""
+    kinds = ("is_bot", "is_workflow_bot", "is_connector_bot")
+    return user["id"] == SLACKBOT or any(user.get(kind) for kind in kinds)
 
 
 def groups_of(policy: Policy) -> frozenset[str]:

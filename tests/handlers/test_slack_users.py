@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 from sqlalchemy import event
 
+from bot.slack_users import person_of
+from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from tests.slack_app import ANN, BEN, DORA, GIL, OPS, ROBOT, SAM, TEAM, Edge
 from workspace.faults import BadGateway, Fault, RateLimited, Refused, ServerError, Silent
@@ -42,6 +45,21 @@ async def test_accounts_are_what_slack_says_they_are(http: Edge) -> None:
         ROBOT,
     ]
     assert await http.people.fresh(TEAM, "U_NOBODY") is None
+
+
+@pytest.mark.parametrize(
+    ("user", "allowed"),
+    [
+        ({"id": "USLACKBOT", "name": "slackbot", "is_bot": False}, False),
+        ({"id": "U9", "is_connector_bot": True}, False),
+        ({"id": "U9", "is_workflow_bot": True}, False),
+        ({"id": "U9", "is_bot": True}, False),
+        ({"id": "U9", "is_bot": False, "is_app_user": True}, True),  # somebody who has authorised the app
+    ],
+)
+def test_an_account_that_nobody_stands_behind_is_no_person(user: dict[str, Any], allowed: bool) -> None:
+    person = person_of("T1", {"team_id": "T1", "profile": {}, **user}, frozenset())
+    assert account(person).allowed is allowed
 
 
 async def test_slack_is_asked_once_a_minute_and_a_group_once_for_all(http: Edge) -> None:
