@@ -347,7 +347,7 @@ class Tools:
 
     def get_clipboard(
         self,
-        show_secret: Annotated[bool, Field(description="Show it even when it looks secret.")] = False,
+        show_secret: Annotated[bool, Field(description="Show a secret: a person types for it.")] = False,
     ) -> Content:
         """Read the text in the clipboard. What looks like a password or a key is only shown when asked for."""
         held = self.clipboard.read()

@@ -76,4 +76,12 @@ ALWAYS: tuple[Rule, ...] = (
     _rule("installing packages", SHELL_TOOLS, INSTALLER_WORD, INSTALLING_WORD, raises=True),
     _rule("destructive shell commands", SHELL_TOOLS, DESTROYS, raises=True),
     _rule("secret files", ("*",), SECRET_FILE, reads=True),
+    Rule(
+        name="secrets in the clipboard",
+        tools=("*.get_clipboard",),
+        always=True,
+        at_least=CallClass.DESTRUCTIVE,
+        schema={"required": ["show_secret"], "properties": {"show_secret": {"not": {"const": False}}}},
+        private=True,
+    ),
 )

@@ -15,9 +15,13 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 
+from bot.policy_file import load_policy
+from gate.rules.action import Verdict
+from gate.rules.policy import decide
 from servers.clipboard import LARGEST, Clipboard, Held, Host, Kind, configured, secret, server
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import Gate, gated
+from tools.mcp.schema import problems
 
 TOKEN = "ghp_" + "aB3" * 12
 
@@ -71,7 +75,7 @@ async def test_what_looks_secret_is_neither_shown_nor_written_down_and_still_put
         seen = await gate("get_clipboard")
         assert not seen["text"]
         assert "looks like a password" in seen["note"]
-        assert (await gate("get_clipboard", show_secret=True))["text"] == TOKEN
+        assert (await gate("get_clipboard", show_secret=True))["text"] == TOKEN, "the gate asks first"
         done = await gate.do("set_clipboard", text="plain")
         assert TOKEN not in repr(done)
         assert "looks secret, so it is not shown: 40 characters" in done.preview.diff
@@ -82,6 +86,24 @@ async def test_what_looks_secret_is_neither_shown_nor_written_down_and_still_put
     assert TOKEN.encode() not in (tmp_path / "kept" / "clipboard.sqlite").read_bytes()
     async with asking(tmp_path / "kept", board) as ask:
         assert "started anew" in await ask.refused("restore_clipboard", record=again.result["record"])
+
+
+@pytest.mark.parametrize(
+    ("args", "verdict", "private"),
+    [
+        ({}, Verdict.RUN, False),
+        ({"show_secret": False}, Verdict.RUN, False),
+        ({"show_secret": True}, Verdict.TYPED, True),
+    ],
+)
+async def test_a_secret_in_the_clipboard_is_typed_for_and_shown_to_whoever_asked_alone(
+    tmp_path: Path, args: dict[str, bool], verdict: Verdict, private: bool
+) -> None:
+    (tmp_path / "policy.yaml").write_text("")
+    shipped = load_policy(tmp_path / "policy.yaml")
+    async with gate_over(tmp_path, Memory(TOKEN)) as gate:
+        found = decide(shipped, gate.spec("get_clipboard"), args, "C1", lambda s, v: not problems(s, v))
+    assert (found.verdict, found.private, found.always_gated) == (verdict, private, private)
 
 
 @pytest.mark.parametrize("text", [TOKEN, "password: hunter2!", "xK9#mQ2$vL7pW4", "a\n" + TOKEN + "\nb"])
