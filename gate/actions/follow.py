@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
 from gate.actions.prepare import CallRequest, CheckedCall, as_sentence, check_call, read_answer
-from gate.actions.versioning import audit_entry
+from gate.actions.versioning import audit_entry, logged_result
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome, Verdict
 from gate.rules.canonical_json import stored_args
@@ -178,7 +178,7 @@ async def _write(world: World, action: Action, look: int, found: Found, title: s
     )  # fmt: skip
     async with world.ledger.begin() as tx:
         if (found.lines or found.end) and await tx.note(note):
-            told = "" if action.private else " ".join(found.lines)[:1000]
+            told = logged_result(action.proposal.decision, " ".join(found.lines))
             tx.audit(audit_entry("news", action, "system", result=told, reason=found.end, outcome="told"))
         if not found.end:
             pause = world.limits.follow * 2**found.progress.doubled

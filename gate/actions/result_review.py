@@ -18,7 +18,7 @@ from gate.actions.button_press import (
 from gate.actions.confirm import notify_ended
 from gate.actions.follow import begin_following
 from gate.actions.review_log import record_review
-from gate.actions.versioning import audit_entry
+from gate.actions.versioning import audit_entry, logged_result
 from gate.rules.action import Action, Json, ResultDecision, ResultReview
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
@@ -107,7 +107,7 @@ def _entry(action: Action, judged: ResultDecision) -> Entry:
         outcome="edited" if judged.revised is not None else "",
         user_confirmed=True,
         reason=judged.comment,
-        result=told.text[:1000] if told and judged.revised is None else "",
+        result=logged_result(action.proposal.decision, told.text) if told and judged.revised is None else "",
     )
 
 

@@ -14,7 +14,7 @@ from gate.rules.canonical_json import canonical, stored_args
 from gate.rules.messages import PROGRESS_DELAY, cards_of
 from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Lease, Tx, World
-from gate.rules.previews import has_deceptive_text
+from gate.rules.previews import has_deceptive_text, measured
 from gate.rules.receipt import receipt
 from gate.rules.states import Event, State
 from gate.rules.templates import TemplateError, expand
@@ -141,6 +141,12 @@ def _logged_args(action: Action) -> str:
     if keeps_values(action):
         return json.dumps(told_args(action), sort_keys=True)
     return action.args.decode("ascii", "backslashreplace")
+
+
+def logged_result(decision: Decision, text: str) -> str:
+    """What the log, which many may read, keeps of a result: of a private one, or of what a phrase was typed for, only
+    how long it is and its hash."""
+    return measured(text) if text and (decision.private or decision.secret) else text[:1000]
 
 
 async def token_behind(tx: Tx, task: str, turn: str, renews: str) -> str:

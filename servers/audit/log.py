@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,6 +91,24 @@ LOG = Table(
     *(Column(name, Said) for name in _TEXTS.split()),
 )
 Line = Row[Any]
+ACTIONS = Table("actions", MetaData(), Column("id", Text, primary_key=True), Column("proposal", Text))
+READ_ALONE = "read alone"  # the outcome of a read that was for whoever asked alone
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Which entries are about what not everybody may know, by the ids of their actions."""
+
+    everybody: frozenset[str] = frozenset()
+    private: frozenset[str] = frozenset()
+
+    def is_private(self, line: Line) -> bool:
+        return line.action_id in self.private or line.outcome == READ_ALONE
+
+    def may_see_result(self, line: Line) -> bool:
+        """Whether what a call gave may be told: never of a read that nobody was asked about, since an earlier version
+        of the bot has kept what private ones gave, and their entries are like all others."""
+        return line.action_id in self.everybody
 
 
 @dataclass(frozen=True)
@@ -123,6 +142,16 @@ class Log:
         asked = select(LOG).where(*self._mine(where)).order_by(LOG.c.seq).offset(offset).limit(limit)
         with self._reading() as connection:
             return list(connection.execute(asked))
+
+    def audience(self, lines: Sequence[Line]) -> Audience:
+        """Who may know what these entries are about, as the decisions on their actions say."""
+        ids = {line.action_id for line in lines if line.action_id}
+        asked = select(ACTIONS).where(ACTIONS.c.id.in_(ids))
+        with self._reading() as connection:
+            found = {row.id: _decision(row.proposal) for row in connection.execute(asked)} if ids else {}
+        private = frozenset(key for key, one in found.items() if one.get("private", True))
+        secret = frozenset(key for key, one in found.items() if one.get("secret", False))
+        return Audience(frozenset(found) - private - secret, private)
 
     def count(self, where: Sequence[ColumnElement[bool]]) -> int:
         return int(self.span(where).entries)
@@ -190,6 +219,14 @@ class Log:
                 yield connection
         except SQLAlchemyError as error:
             raise ToolError(_AWAY) from error
+
+
+def _decision(proposal: str) -> dict[str, Any]:
+    """The decision in a stored proposal; nothing where it cannot be read, which counts as private."""
+    try:
+        return dict(json.loads(proposal, strict=False)["decision"])
+    except (ValueError, KeyError, TypeError):
+        return {}
 
 
 def _engine(database: str) -> Engine:

@@ -12,7 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AwareDatetime, BaseModel, Field
 from sqlalchemy import ColumnElement
 
-from servers.audit.log import LOG, Line, Log
+from servers.audit.log import LOG, Audience, Line, Log
 from servers.days import Days
 from servers.detection.credentials import to_hide
 from servers.detection.hits import hits
@@ -39,7 +39,8 @@ BeforeArg = Annotated[int | None, Field(ge=0, description="Only entries before t
 
 
 class Entry(BaseModel):
-    """One line of the log. Secrets in arguments and results are masked; long ones are cut."""
+    """One line of the log. Secrets in arguments and results are masked; long ones are cut, and left out is what not
+    everybody may know."""
 
     seq: int
     at: AwareDatetime
@@ -125,7 +126,12 @@ class Exported(Written):
 LONGEST = 500  # characters of arguments and of a result
 
 
-def entry(line: Line) -> Entry:
+PRIVATE = "Not shown: it is private to whoever asked for it."
+KEPT = "Not shown: of reads and of secret files the log tells no results."
+
+
+def entry(line: Line, audience: Audience) -> Entry:
+    arguments, result, reason = map(masked, told(line, audience))
     return Entry(
         seq=line.seq,
         at=line.timestamp,
@@ -133,16 +139,28 @@ def entry(line: Line) -> Entry:
         event=line.event,
         actor=line.actor,
         tool=line.tool_name,
-        arguments=masked(line.arguments),
-        result=masked(line.result),
+        arguments=arguments,
+        result=result,
         status=line.result_status,
         outcome=line.outcome,
         user_confirmed=line.user_confirmed,
         execution_ms=line.execution_time_ms,
-        reason=masked(line.reason),
+        reason=reason,
         action=line.action_id,
         version=line.version,
     )
+
+
+def told(line: Line, audience: Audience) -> tuple[str, str, str]:
+    """The arguments, result and reason of an entry, without what not everybody may know of it."""
+    if audience.is_private(line):
+        return (
+            PRIVATE if line.arguments else "",
+            PRIVATE if line.result else "",
+            PRIVATE if line.reason else "",
+        )
+    hidden = line.result and not audience.may_see_result(line)
+    return line.arguments, KEPT if hidden else line.result, line.reason
 
 
 def masked(text: str) -> str:
@@ -189,6 +207,7 @@ class LogReport:
     tools: Sequence[Counted]  # of all entries
     lines: Sequence[Line]  # the newest, or those of one part, oldest first
     unbroken: bool
+    audience: Audience  # of the lines
     part: int = 0  # from 1; 0 for a report that lists the newest
 
     @property
@@ -219,7 +238,10 @@ class LogReport:
             sums(self.tools) or "No tool was called.",
             "## Entries",
             beside if left_out else "",
-            _table(["No.", "Time (UTC)", "Who", "Event", "Tool", "What"], [_row(line) for line in listed])
+            _table(
+                ["No.", "Time (UTC)", "Who", "Event", "Tool", "What"],
+                [_row(line, self.audience) for line in listed],
+            )
             or "There are none.",
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -240,6 +262,7 @@ def made(log: Log, days: Days, asked: Asked, title: str, part: int = 0) -> LogRe
         total=span.entries,
         tools=counted(log, where),
         lines=paged,
+        audience=log.audience(paged),
         unbroken=log.unbroken(span.first, span.last) if span.entries else True,
         part=part,
     )
@@ -278,8 +301,9 @@ def sums(tools: Sequence[Counted]) -> str:
     return _table(head, [[str(cell) for cell in row] for row in rows])
 
 
-def _row(line: Line) -> list[str]:
-    said = line.reason or line.arguments or line.result or ""
+def _row(line: Line, audience: Audience) -> list[str]:
+    arguments, result, reason = told(line, audience)
+    said = reason or arguments or result or ""
     status = f"{line.event}: {line.result_status}" if line.result_status else line.event
     at = line.timestamp.strftime("%Y-%m-%d %H:%M:%S")
     return [str(line.seq), at, line.actor, status, line.tool_name, masked(said)[:LONGEST_CELL]]

@@ -74,7 +74,8 @@ class Tools:
         where += _where(tool, actor, status, every_event)
         paged = [*where, LOG.c.seq < before] if before is not None else where
         lines = self.log.newest(paged, limit + 1)
-        shown, cut = answers.fitting((entry(line) for line in lines[:limit]), limit)
+        audience = self.log.audience(lines)
+        shown, cut = answers.fitting((entry(line, audience) for line in lines[:limit]), limit)
         more = cut or len(lines) > limit
         return Entries(
             entries=shown, total=self.log.count(where), next_before=shown[-1].seq if more and shown else None
