@@ -30,6 +30,7 @@ from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdi
 from gate.rules.canonical_json import stored_args
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
+from gate.rules.policy import made_private
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
 from gate.rules.states import Event, NoSuchArrow, State
@@ -151,10 +152,12 @@ def decision_now(world: World, action: Action) -> Decision | None:
 def decision_for(
     world: World, spec: ToolSpec, action: Action, args: Json, capture: Mapping[str, Json]
 ) -> Decision:
-    """As `policy_decision`, on these arguments for an action, whose risk does not fall; of an undo, as it was asked
-    for."""
+    """As `policy_decision`, on these arguments for an action, whose risk does not fall and which stays private; of an
+    undo, as it was asked for."""
     decision = policy_decision(world, spec, args, action.session.channel, capture, action.risk)
-    return decision_on_undo(decision, action.proposal.decision) if action.undoes else decision
+    if action.undoes:
+        return decision_on_undo(decision, action.proposal.decision)
+    return made_private(decision, action.private)
 
 
 def rules_unchanged(world: World, action: Action) -> bool:

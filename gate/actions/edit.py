@@ -33,6 +33,7 @@ from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves, parse, stored_args
 from gate.rules.permissions import Verb
+from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, text_of
 from gate.rules.states import Event, NoSuchArrow, State
@@ -112,6 +113,7 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressR
 async def _replace(world: World, press: Press, found: EditForm, args: dict[str, Json]) -> PressResult:
     action, spec = found.action, found.spec
     decision = policy_decision(world, spec, args, action.session.channel, asked=action.risk)
+    decision = made_private(decision, action.private)
     wanted = Verdict.RUN if action.review else Verdict.DENY  # a read asks nobody, unless it is reviewed
     if decision.verdict in (Verdict.DENY, Verdict.RUN) and decision.verdict is not wanted:
         return PressResult(False, "denied", as_sentence(decision.reason), action)
@@ -152,7 +154,7 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
     with sampling_for(world, sampling_subject(world, action)):
         seen = await make_preview(world, spec, args, action.session.channel, old)
-    decision = decision_for(world, spec, action, seen.args, seen.capture)
+    decision = made_private(decision_for(world, spec, action, seen.args, seen.capture), seen.private)
     if action.undoes:
         original = await world.ledger.action(action.undoes)
         seen = replace(seen, preview=preview_of_undo(seen.preview, decision, seen.args, original))

@@ -21,7 +21,7 @@ from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
-from gate.actions.versioning import audit_entry, update_cards
+from gate.actions.versioning import audit_entry, logged_result, update_cards
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Claim, Execution, Outcome, ResultReview, Undo, Verdict, Vote
 from gate.rules.audit import Entry
@@ -137,7 +137,7 @@ async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
         now = await run_capture(world, spec, args, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:
         return f"I could not look at the target again: {error}"
-    same = canonical_json(now) == canonical_json(action.capture)
+    same = canonical_json(now.found) == canonical_json(action.capture)
     return "" if same else f"{target_of(action.preview) or 'Its target'} changed after it was confirmed"
 
 
@@ -290,7 +290,7 @@ def outcome_entry(action: Action, outcome: Outcome) -> Entry:
         action.state,
         action,
         action.decided_by,
-        result="" if action.under_review else outcome.text[:1000],  # the log can be read; a review keeps it
+        result="" if action.under_review else logged_result(action.proposal.decision, outcome.text),
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

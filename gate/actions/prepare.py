@@ -9,12 +9,13 @@ from datetime import datetime
 from gate.actions.confirm import drop_lease
 from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
-from gate.actions.preview import PreviewResult, make_preview, policy_decision
+from gate.actions.preview import NOT_QUOTED, PreviewResult, make_preview, policy_decision
 from gate.actions.review_log import announce_action_review, announce_review
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.actions.server_questions import QuestionSubject, answered_in_thread
 from gate.actions.versioning import (
     lease_record,
+    logged_result,
     make_proposal,
     record_maker,
     record_proposed,
@@ -44,16 +45,20 @@ from gate.rules.close_names import close_matches
 from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
-from gate.rules.policy import is_only_claimed, without_claim_offer
+from gate.rules.policy import is_only_claimed, made_private, without_claim_offer
 from gate.rules.ports import Tx, Unavailable, World
 from gate.rules.reviews import Phase
 from gate.rules.states import State
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
 
 MAX_SUGGESTIONS = 3  # reasons given with a refusal
+READ_ALONE = "read alone"  # the outcome, in the log, of a read that is for whoever asked alone
 TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
+)
+DO_NOT_FIT = (
+    "What it is given is private, and does not fit {tool}: for that reason it is not said what is wrong."
 )
 
 
@@ -76,6 +81,7 @@ class CallRequest:
     instructed: frozenset[str] = (
         frozenset()
     )  # who besides the requester has said in its task what is to be done
+    private: bool = False  # its arguments hold what is for whoever asked alone
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,10 +170,11 @@ async def check_call(world: World, asked: CallRequest) -> CheckedCall | tuple[st
     try:
         canonical(call.args)
     except BadArguments as error:
-        return (str(error),)
+        return (DO_NOT_FIT.format(tool=spec.full_name) if asked.private else str(error),)
     call = replace(call, args=with_canonical_paths(spec.recipe.targets, call.args))
     asked = replace(asked, call=call)
     decision = policy_decision(world, spec, call.args, asked.session.channel, asked=call.risk)
+    decision = made_private(decision, asked.private)
     ruling = await _may_ask(world, asked, decision)
     if not ruling.allowed:
         return (ruling.reason,)
@@ -175,6 +182,8 @@ async def check_call(world: World, asked: CallRequest) -> CheckedCall | tuple[st
         return (as_sentence(decision.reason),)
     given = {k: v for k, v in call.args.items() if k not in spec.recipe.bind}
     problems = world.tools.problems(spec.schema, given)
+    if problems and asked.private:
+        return (DO_NOT_FIT.format(tool=spec.full_name),)
     return tuple(p.text for p in problems[:MAX_SUGGESTIONS]) or CheckedCall(asked, spec, decision)
 
 
@@ -196,9 +205,11 @@ async def _store_pending(
         return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
     seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
     if seen.unseen:
-        refused = await record_refusal(world, asked, spec.full_name, (as_sentence(seen.unseen),))
-        return replace(refused, summary=seen.preview.summary)
+        said = NOT_QUOTED if asked.private else seen.unseen
+        refused = await record_refusal(world, asked, spec.full_name, (as_sentence(said),))
+        return replace(refused, summary="" if asked.private else seen.preview.summary)
     decision = policy_decision(world, spec, seen.args, asked.session.channel, seen.capture, asked.call.risk)
+    decision = made_private(decision, asked.private or seen.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return await record_refusal(world, asked, spec.full_name, (as_sentence(decision.reason),))
     reviewed = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
@@ -340,9 +351,9 @@ async def execute_read(
         action=asked.id,
         tool=spec.full_name,
         arguments=canonical(asked.call.args).decode(),
-        result=answer.text[:1000] if waiting is None else "",
+        result=logged_result(decision, answer.text) if waiting is None else "",
         status="error" if answer.is_error else "success",
-        outcome="error" if answer.is_error else "read",
+        outcome=READ_ALONE if decision.private else "error" if answer.is_error else "read",
         execution_ms=took,
         reason=decision.reason,
     )
@@ -398,6 +409,7 @@ async def _read_under_review(
     """A read that has run, as an action whose result waits for a person."""
     held, outcome = found
     seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
+    decision = made_private(decision, seen.private)
     made = draft_action(world, asked, spec, decision, seen, await world.ledger.now())
     ran, waits = Execution(outcome=outcome), ResultReview(awaits=held)
     return replace(made, state=State.SUCCEEDED, execution=ran, result_review=waits)

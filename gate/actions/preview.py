@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
@@ -21,27 +22,41 @@ from gate.rules.previews import (
     text_of,
     with_warning,
 )
+from gate.rules.sampling import withholding
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import Answer, OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 
 READ_SECONDS = 10.0
 MAX_EACH = 20  # reads of one kind for one card
-WITHHELD = "it is about a secret file, so what went wrong there is not told: that may quote the file"
+NOT_QUOTED = "a read failed, and what it said is not told: it may quote what is kept from others"
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewResult:
     """What a call would do, as far as reading can tell. `unseen`: why it cannot tell; with `preview.problem`, the
-    same on a card, nothing may be confirmed."""
+    same on a card, nothing may be confirmed. `private`: some of it was read for whoever asked alone."""
 
     args: dict[str, Json]
     capture: Mapping[str, Json]
     preview: Preview
     unseen: str = ""
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What was read, by name. `private`: some of it is for whoever asked alone."""
+
+    found: dict[str, Json]
+    private: bool = False
 
 
 class PreviewReadFailed(Exception):
-    """A read that the preview needs did not work. Its text is a sentence for people."""
+    """A read that the preview needs did not work. Its text is a sentence for people, which quotes nothing private."""
+
+    def __init__(self, text: str, private: bool = False) -> None:
+        super().__init__(text)
+        self.private = private
 
 
 def policy_decision(
@@ -78,21 +93,25 @@ async def make_preview(
 ) -> PreviewResult:
     """Settle, capture, bind and preview one call. What the target or the recipe does wrong, the preview says."""
     given = {k: v for k, v in args.items() if k not in spec.recipe.bind}
-    bound = with_canonical_paths(spec.recipe.targets, given)
-    capture: dict[str, Json] = {}
+    asked = with_canonical_paths(spec.recipe.targets, given)
+    bound, read = asked, ReadResult({})
     try:
-        capture = await run_capture(world, spec, bound, channel)
-        bound |= _bind(spec, bound, capture)
+        read = await run_capture(world, spec, bound, channel)
+        capture = read.found
+        bound = bound | _bind(spec, bound, capture)
         _validate_args(world, spec, bound)
         decision = policy_decision(world, spec, bound, channel, capture)
         shown = build(spec, bound, capture, before)
-        return PreviewResult(bound, capture, covered_by_facts(shown) if decision.secret else shown)
+        shown = covered_by_facts(shown) if decision.secret else shown
+        return PreviewResult(bound, capture, shown, private=read.private)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
-        said = next((found["text"] for found in capture.values() if found["error"]), str(error))
-        if policy_decision(world, spec, bound, channel, capture).secret:
-            said = WITHHELD
+        failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))
+        kept = read.private or policy_decision(world, spec, bound, channel, read.found).secret
+        said = NOT_QUOTED if kept else failed
+        bound = asked if read.private else bound
         shown = failed_preview(spec, bound, f"I could not look at what this would change: {said}")
-        return PreviewResult(bound, {}, shown, said)
+        private = read.private or (isinstance(error, PreviewReadFailed) and error.private)
+        return PreviewResult(bound, {}, shown, said, private)
 
 
 def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:
@@ -102,26 +121,32 @@ def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:
     return with_warning(Preview(summary, verb, facts=facts(args), problem=problem))
 
 
-async def run_capture(
-    world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str
-) -> dict[str, Json]:
+async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> ReadResult:
     """The recipe's reads, each under its name: the structured result, with `text` and `error` beside it.
 
-    Raises NotSeen or TemplateError.
+    Raises PreviewReadFailed or TemplateError.
     """
     found: dict[str, Json] = {}
+    private = False
     for name, read in spec.recipe.capture.items():
         run = run_each if read.each else run_read
-        found[name] = await run(world, spec.server, read, {"args": args, "capture": found}, channel)
-    return found
+        try:
+            one = await run(world, spec.server, read, {"args": args, "capture": found}, channel)
+        except (PreviewReadFailed, TemplateError) as error:
+            if private:  # it was given what is private, and may quote it
+                raise PreviewReadFailed(NOT_QUOTED, private) from error
+            raise
+        found[name] = one.found
+        private |= one.private
+    return ReadResult(found, private)
 
 
 async def run_each(
     world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
-) -> dict[str, Json]:
+) -> ReadResult:
     """The read of a recipe for each that its pattern finds, and what was taken of each answer as `items`.
 
-    Raises NotSeen, also where one of them cannot be looked up, or TemplateError.
+    Raises PreviewReadFailed, also where one of them cannot be looked up, or TemplateError.
     """
     each = read.each
     assert each is not None
@@ -130,20 +155,22 @@ async def run_each(
     if len(wanted) > MAX_EACH:
         raise PreviewReadFailed(f"it names {len(wanted):,} things to look up, and {MAX_EACH} are the most")
     items: list[Json] = []
+    private = False
     for one in wanted:
         answer = await run_read(world, server, read, {**scope, "each": one}, channel)
+        private |= answer.private
         try:
-            items.append(expand(each.take, {"read": answer}))
+            items.append(expand(each.take, {"read": answer.found}))
         except TemplateError:
-            raise PreviewReadFailed(f"{server}.{read.tool} does not know “{one}”") from None
-    return {"text": ", ".join(map(text_of, items)), "error": False, "items": items}
+            raise PreviewReadFailed(f"{server}.{read.tool} does not know “{one}”", private) from None
+    return ReadResult({"text": ", ".join(map(text_of, items)), "error": False, "items": items}, private)
 
 
 async def run_read(
     world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
-) -> dict[str, Json]:
+) -> ReadResult:
     """One read call of a recipe; only what the policy calls a read runs, secret files included: what is in them is
-    not put on the card. Raises NotSeen or TemplateError."""
+    not put on the card. Raises PreviewReadFailed or TemplateError."""
     spec = world.tools.find(server, read.tool)
     if spec is None:
         raise PreviewReadFailed(f"the tool {server}.{read.tool} is not there")
@@ -151,14 +178,15 @@ async def run_read(
     decision = policy_decision(world, spec, args, channel)
     if decision.verdict is Verdict.DENY or not decision.reads:
         raise PreviewReadFailed(f"{spec.full_name} is not a tool that only reads")
+    kept = decision.private or decision.secret
     try:
-        answer = await _answer(world, spec, read, args)
+        with withholding() if kept else nullcontext():
+            answer = await _answer(world, spec, read, args)
     except PreviewReadFailed as error:
-        if decision.secret:
-            raise PreviewReadFailed(WITHHELD) from error
-        raise
+        raise PreviewReadFailed(NOT_QUOTED if kept else str(error), decision.private) from error
+    said = NOT_QUOTED if kept and answer.is_error else answer.text
     structured = answer.structured if isinstance(answer.structured, dict) else {}
-    return {"text": answer.text, "error": answer.is_error, **structured}
+    return ReadResult({"text": said, "error": answer.is_error, **structured}, decision.private)
 
 
 async def _answer(world: World, spec: ToolSpec, read: Read, args: Json) -> Answer:

@@ -68,6 +68,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
         old.id,
         again=_why(old),
         instructed=old.proposal.source.instructed,
+        private=old.private,
     )
     task = await world.ledger.task(old.task) if old.step else None
     step = step_of(task.plan, old.step) if task else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gate.actions.button_press import Press, PressResult, already_decided, load_action
@@ -11,7 +12,7 @@ from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.undone_action import move_original
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
-from gate.rules.action import Action, Outcome
+from gate.rules.action import Action, Json, Outcome
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
@@ -73,11 +74,13 @@ async def check_target(world: World, action_id: str, user: str) -> None:
         return
     rules = decision_now(world, action)
     secret = action.proposal.decision.secret or (rules is not None and rules.secret)
+    secret = secret or (action.private and user != action.requester)
     try:
         now = await run_capture(
             world, spec, without_bound_args(spec, stored_args(action.args)), action.session.channel
         )
-        text = _difference(action, now, secret)
+        secret = secret or (now.private and user != action.requester)
+        text = _difference(action, now.found, secret)
     except (PreviewReadFailed, TemplateError) as error:
         text = "I could not read it." if secret else f"I could not read it: {error}."
     body = {
@@ -95,7 +98,7 @@ async def check_target(world: World, action_id: str, user: str) -> None:
         await tx.note(note)
 
 
-def _difference(action: Action, now: dict[str, object], secret: bool) -> str:
+def _difference(action: Action, now: Mapping[str, Json], secret: bool) -> str:
     """What the preview saw and what is there now, field by field; where that is secret, in lengths and hashes."""
     told = measured if secret else _beginning
     lines = [f"Before and now, for: {action.preview.summary}"]

@@ -69,7 +69,8 @@ def _gated_source(world: World, tool: tuple[str, str], files: Sequence[str], cha
 def sampling_entry(made_for: SamplingSubject, one: Sampled) -> Entry:
     """The audit entry of a request."""
     tokens_in, tokens_out = one.tokens
-    told = {"prompt": one.prompt[:KEPT_PROMPT]} if not made_for.withheld else {}
+    withheld = made_for.withheld or one.withheld
+    told = {"prompt": one.prompt[:KEPT_PROMPT]} if not withheld else {}
     counts = f"{tokens_in} tokens in, {tokens_out} out"
     return Entry(
         event=EVENT,
@@ -78,7 +79,7 @@ def sampling_entry(made_for: SamplingSubject, one: Sampled) -> Entry:
         action=made_for.action,
         tool=f"{one.server}.{one.tool}",
         arguments=json.dumps({"sha256": one.digest, **told}),
-        result="" if made_for.withheld else one.answer[:KEPT_ANSWER],
+        result="" if withheld else one.answer[:KEPT_ANSWER],
         status="error" if one.refused else "success",
         outcome="refused" if one.refused else "answered",
         reason=one.refused or ("the answer of an equal request" if one.again else counts),

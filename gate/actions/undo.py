@@ -44,6 +44,7 @@ from gate.rules.action import (
 from gate.rules.canonical_json import BadArguments, canonical, stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
+from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import text_of, way_back
 from gate.rules.receipt import intact
@@ -195,7 +196,7 @@ async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
         return None
     try:
         read = Read(inverse.drift_tool, stored_args(inverse.drift_args))
-        now = await run_read(world, inverse.server, read, {}, channel)
+        now = (await run_read(world, inverse.server, read, {}, channel)).found
     except (PreviewReadFailed, TemplateError) as error:
         return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",))
     changed = {key: was for key, was in inverse.drift_same.items() if _value_at(now, key) != was}
@@ -238,7 +239,7 @@ async def _ask_about_drift(world: World, undo: Action, original: Action, drift: 
         world, spec, without_bound_args(spec, stored_args(undo.args)), undo.session.channel
     )
     asked, now = decision_for(world, spec, undo, seen.args, seen.capture), decision_now(world, original)
-    decision = decision_on_undo(asked, original.proposal.decision, now)
+    decision = made_private(decision_on_undo(asked, original.proposal.decision, now), seen.private)
     notes = drift.quietly if decision.private or decision.secret else drift.notes
     told = preview_of_undo(seen.preview, decision, seen.args, original)
     preview = replace(

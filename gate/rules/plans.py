@@ -12,6 +12,7 @@ from dataclasses import replace
 from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.receipt import digest
+from gate.rules.steps import PRIVATE
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
 from gate.rules.templates import STEP as PART
@@ -210,6 +211,12 @@ def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
         except TemplateError:
             raise MissingResult(_missing_result(plan, step, name, template)) from None
     return args
+
+
+def takes_private(plan: Plan, step: Step) -> bool:
+    """Whether a step takes its arguments from a result that is for whoever asked alone."""
+    private = {one.id for one in plan.steps if one.text == PRIVATE}
+    return not private.isdisjoint(required_steps(step))
 
 
 def _missing_result(plan: Plan, step: Step, name: str, template: str) -> str:

@@ -38,6 +38,10 @@ FOLLOWS_LINKS = "its server follows links and does not say where they lead"
 BROKEN_PATH = (
     "a path in it holds a tab, a line break or another control character, which some programs leave out"
 )
+HIDDEN_CARD = (
+    "what it reads first, or is given by an earlier step, is private, which hides the card from the approvers that the "
+    "policy wants"
+)
 NEGATIONS = frozenset({"not", "if", "else", "oneOf"})  # of a schema
 ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
@@ -282,6 +286,18 @@ def decide(
         secret=secret is not None,
         reads=reads,
     )
+
+
+def made_private(decision: Decision, private: bool = True) -> Decision:
+    """The decision on a call that is private, too, as what it is given or reads first is. It may not be asked where
+    that hides its card from the approvers that the policy wants."""
+    if decision.private or not private:
+        return decision
+    decision = replace(decision, private=True)
+    asks = decision.verdict in (Verdict.CONFIRM, Verdict.TYPED)
+    if asks and (decision.approvers.named or decision.approvers.needed > 1):
+        return replace(decision, verdict=Verdict.DENY, reason=HIDDEN_CARD, rule="private")
+    return decision
 
 
 def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | None:

@@ -14,9 +14,11 @@ from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
+from gate.rules.policy import made_private
 from gate.rules.ports import World
 from gate.rules.previews import default_verb
 from gate.rules.reviews import Phase, matched_names
+from gate.rules.steps import PRIVATE
 from gate.rules.task import Origin, Plan, Preflight, Step, Task
 from gate.rules.tool import ToolSpec
 
@@ -34,8 +36,8 @@ CHECKED_SEPARATELY = (
 HIDDEN = "Its details are shown to whoever asked alone, when it comes to it."
 
 
-def call_of_step(task: Task, step: Step, args: Mapping[str, Json]) -> CallRequest:
-    """The call of a step, under the id that this attempt of it has."""
+def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool = False) -> CallRequest:
+    """The call of a step, under the id that this attempt of it has. `private`: some of what it is given is."""
     action_id = derive_id("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
     asked = CallRequest(
@@ -47,6 +49,7 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json]) -> CallReques
         step=step.id,
         title=step.title,
         instructed=task.instructed,
+        private=private,
     )
     return _reply_place(asked, step, step.origin) if step.origin else asked
 
@@ -70,7 +73,7 @@ async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
         if step.is_finished or step.rules:
             return step
         async with slots:
-            return await _preview_step(world, task, step)
+            return await _preview_step(world, task, plan, step)
 
     steps = tuple(await asyncio.gather(*map(one, plan.steps)))
     wrong = {step.id: name for step, name in plans.out_of_order(steps)}
@@ -91,7 +94,7 @@ def with_problem(step: Step, problem: str) -> Step:
     return replace(step, preflight=found)
 
 
-async def _preview_step(world: World, task: Task, step: Step) -> Step:
+async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Step:
     spec = world.tools.find(step.server, step.tool)
     if spec is None:
         return with_problem(step, unknown_tool_text(world, step.name))
@@ -106,7 +109,7 @@ async def _preview_step(world: World, task: Task, step: Step) -> Step:
     step = replace(step, preflight=seen)
     if decision.verdict is Verdict.DENY:
         return with_problem(step, as_sentence(decision.reason))
-    if decision.private:
+    if decision.private or plans.takes_private(plan, step):
         return replace(step, preflight=replace(seen, preview=_hidden(spec)))
     return step if step.refs else await _with_preview(world, task, step, spec)
 
@@ -115,8 +118,12 @@ async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) ->
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
     decision = policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
+    decision = made_private(decision, seen.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return with_problem(step, as_sentence(decision.reason))
+    if decision.private:
+        found = replace(step.preflight, cls=decision.cls, verdict=decision.verdict, preview=_hidden(spec))
+        return replace(step, preflight=found)
     if decision.verdict is Verdict.RUN and not world.policy.review(
         Phase.BEFORE, step.name, matched_names(step)
     ):
@@ -184,4 +191,4 @@ def current_rules_hash(world: World, task: Task, step: Step) -> str:
 
 def is_shown_in_thread(step: Step) -> bool:
     """Whether the results of a step may be shown to the whole thread."""
-    return not (step.preview and HIDDEN in step.preview.notes)
+    return step.text != PRIVATE and not (step.preview and HIDDEN in step.preview.notes)

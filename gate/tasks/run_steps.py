@@ -212,7 +212,7 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
         args = plans.fill_arguments(task.plan, step)
     except plans.MissingResult as lacking:
         return await _pause_before(world, task, step, str(lacking))
-    asked = call_of_step(task, step, args)
+    asked = call_of_step(task, step, args, plans.takes_private(task.plan, step))
     kept: list[Task] = []
     try:
         keep = _read_keeper(world, task, step, seen, kept)
@@ -269,8 +269,12 @@ async def _read(world: World, task: Task, step: Step, read: Answered, seen: Prog
     """A read has run: keep its answer for later steps. Reads never pause, unless they fail or each step is to be
     looked at by a person."""
     if read.answer.is_error and step.origin is None:
-        reason = f"{plans.label(task.plan or Plan(0, ()), step)} failed: {read.answer.text}"
-        return await _pause_before(world, task, step, reason)
+        said = PRIVATE if read.private else read.answer.text
+        reason = f"{plans.label(task.plan or Plan(0, ()), step)} failed: {said}"
+        async with world.ledger.begin() as tx:
+            if read.private:
+                await _show_alone(tx, task, step, read)
+            return await _fail(tx, task, plans.with_failure(step, reason), reason)
     turn = _single_turn(step, seen)
     if turn is None and step.origin is not None:
         turn = await world.ledger.turn(step.origin.turn)
@@ -361,7 +365,7 @@ async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
         "text": read.answer.text,
         "clipped": read.answer.clipped,
         "open_world": bool(read.spec.hints.open_world),
-        "error": False,
+        "error": read.answer.is_error,
     }
     key = derive_id("step read", task.id, step.id, step.attempt)
     await tx.note(Note(key, task.session, "read", body, task.requester))

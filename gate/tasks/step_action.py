@@ -96,10 +96,12 @@ async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Ta
     run, output = replace(step.run, action=action.id), replace(step.output, text="")
     asked = replace(step, state=StepState.ASKED, run=run, output=output)
     seen = replace(step.preflight, cls=action.cls, verdict=action.verdict)
-    if step.origin is not None:
+    if action.private:
+        asked = replace(asked, title=step.title or action.name)
+    elif step.origin is not None:
         seen = replace(seen, preview=action.preview)
         asked = replace(asked, title=action.preview.summary, preflight=seen)
-    elif not action.private:
+    else:
         seal = plans.step_seal(action) if plans.is_coverable(action) else ""
         asked = replace(asked, preflight=replace(seen, preview=action.preview, seal=seal))
     return await update_step(tx, task, asked, "step_begun", plans.step_sentence(asked))
@@ -186,7 +188,8 @@ def step_done(plan: Plan, step: Step, action: Action) -> Step:
     outcome = released(action)
     if action.edited_by:
         call = replace(step.call, args=stored_args(action.args), refs={})
-        step = replace(step, call=call, preflight=replace(step.preflight, preview=action.preview))
+        shown = step.preview if action.private else action.preview
+        step = replace(step, call=call, preflight=replace(step.preflight, preview=shown))
     text, structured = (outcome.text, outcome.structured) if outcome else ("", None)
     ran = replace(step, run=replace(step.run, action=action.id))
     done = plans.with_result(plan, ran, text, structured)

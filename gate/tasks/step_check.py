@@ -24,6 +24,7 @@ from gate.rules.confidence import (
 from gate.rules.events import risk_of
 from gate.rules.ports import LedgerEvent, Tx, World
 from gate.rules.reviews import Phase, matched_names
+from gate.rules.steps import PRIVATE
 from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.templates import TemplateError, expand
@@ -80,6 +81,9 @@ async def assess_step(world: World, task: Task, step: Step, action: Action) -> S
     checks = [Check("its tool reports success", outcome is not None and outcome.kind == "success")]
     if spec is not None:
         checks += [check async for check in _checks(world, spec, action)]
+    admitted = admitted_failure(outcome.text, outcome.structured) if outcome else ""
+    if action.private:  # people read why a result is not trusted
+        checks, admitted = [replace(check, detail="") for check in checks], PRIVATE if admitted else ""
     judgement = await world.judge.judge(task, step, action) if world.judge else None
     past = await world.ledger.grants.past(action, task.since)
     seen = Evidence(
@@ -89,7 +93,7 @@ async def assess_step(world: World, task: Task, step: Step, action: Action) -> S
         destructive=action.cls is CallClass.DESTRUCTIVE,
         succeeded=checks[0].passed,
         known=past.went_well,
-        admitted=admitted_failure(outcome.text, outcome.structured) if outcome else "",
+        admitted=admitted,
     )
     gated = action.always_gated or action.cls is CallClass.DESTRUCTIVE
     return StepAssessment(
@@ -135,7 +139,7 @@ async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
         there = await run_read(world, action.server, drift.read, scope, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:
         return Check(TARGET, False, f"it could not be read: {error}")
-    other = [key for key, value in wanted.items() if there.get(key) != value]
+    other = [key for key, value in wanted.items() if there.found.get(key) != value]
     return Check(TARGET, not other, f"another {', '.join(other)}" if other else "")
 
 

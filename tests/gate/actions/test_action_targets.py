@@ -11,7 +11,7 @@ import pytest
 from gate.actions import resolve_unknown, undo
 from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
-from gate.actions.preview import WITHHELD
+from gate.actions.preview import NOT_QUOTED
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, CallClass, Json, Verdict
@@ -246,7 +246,7 @@ async def test_what_went_wrong_when_a_secret_file_was_looked_at_is_not_quoted(de
     args: dict[str, Json] = {"path": ".env", "content": "x"}
     asked = CallRequest("w", desk.session, ANN, Call("desk", "write", args))
     found = await prepare(desk.world, asked)
-    assert WITHHELD[1:] in str(found)
+    assert NOT_QUOTED[1:] in str(found)
     assert "hush" not in f"{found}{await desk.world.ledger.audit_tail(team=desk.session.team)}"
 
 
