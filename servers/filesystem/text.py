@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+from collections.abc import Callable
 
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -15,9 +16,12 @@ from servers.text_encoding import HEAD, Encoding, detect
 MOST_BYTES = answers.MOST_CHARACTERS  # in one answer
 
 
-def page(place: Place, offset: int, limit: int) -> FileText:
-    """Up to `limit` bytes of a file from `offset` as text, cut between characters, with the hash of it all."""
+def page(place: Place, offset: int, limit: int, refusal: Callable[[str, os.stat_result], str]) -> FileText:
+    """Up to `limit` bytes of a file from `offset` as text, cut between characters, with the hash of it all. Raises
+    ToolError where there is a `refusal` of what is opened."""
     with spot(place) as here, disk.reading(here) as file:
+        if why := refusal(place.said, os.fstat(file)):
+            raise ToolError(why)
         whole = disk.measure(file, place.said)
         head, data = read_at(file, 0, HEAD), read_at(file, offset, limit)
     found = encoding(head)

@@ -91,7 +91,8 @@ class Tools:
         ] = text.MOST_BYTES,
     ) -> FileText:
         """Read a file as text, at most 240 KB at a time. What is not text is described by size and SHA-256."""
-        return text.page(listing.unless_secret(self.roots.find(path)), offset, limit)
+        place = self.roots.find(path)
+        return text.page(place, offset, limit, listing.OtherNames(place).refusal)
 
     @spoken
     def search_files(
