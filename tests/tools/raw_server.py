@@ -62,6 +62,8 @@ def call_result(name: str, arguments: Any) -> dict[str, Any]:
         os.kill(os.getpid(), signal.SIGKILL)
     if name == "hang":
         time.sleep(60)
+    if name == "flood" and "part" in OPTIONS:
+        return {"content": [OPTIONS["part"]] * OPTIONS["parts"]}
     if name == "flood" and "dense" in OPTIONS:
         return {"content": [], "structuredContent": {"all": [[]] * OPTIONS["dense"]}}
     if name == "flood":
@@ -75,6 +77,11 @@ def call_result(name: str, arguments: Any) -> dict[str, Any]:
     if name == "broken_promise":
         return {"content": [], "structuredContent": {"n": "seven"}}
     return {"content": [{"type": "text", "text": json.dumps(arguments, sort_keys=True)}]}
+
+
+def unasked() -> dict[str, Any]:
+    """Parameters of a request that nobody waits for."""
+    return {"maxTokens": 5, "messages": [{"role": "user", "content": [OPTIONS["part"]] * OPTIONS["parts"]}]}
 
 
 MIXED = [
@@ -105,6 +112,8 @@ def answer(message: dict[str, Any]) -> None:
     elif params.get("name") == "protest":
         send({"id": message["id"], "error": {"code": -32000, "message": "backend busy"}})
     else:
+        for number in range(OPTIONS.get("unasked", 0)):
+            send({"id": f"u{number}", "method": OPTIONS["method"], "params": unasked()})
         result = call_result(params.get("name", ""), params.get("arguments"))
         if OPTIONS.get("notify"):
             send({"method": "notifications/tools/list_changed"})

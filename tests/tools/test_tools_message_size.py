@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rooms import ROOT
-from tools.mcp.limits import MAX_CONTAINERS, MAX_MESSAGE_BYTES, MAX_VALUES, TOO_LONG, MessageSize
+from tools.mcp.limits import MAX_CONTAINERS, MAX_DEPTH, MAX_MESSAGE_BYTES, MAX_VALUES, TOO_LONG, MessageSize
 from tools.mcp.stdio import EDGE_BYTES, OversizedLine, lines
 
 
@@ -75,7 +75,7 @@ def measured(text: bytes, piece: int = 1_000_000) -> MessageSize:
 
 def test_lists_objects_and_values_of_a_message_are_counted() -> None:
     size = measured(b'{"a": [[], {}], "b": 1}')
-    assert (size.containers, size.values) == (4, 4)
+    assert (size.containers, size.values, size.depth) == (4, 4, 3)
 
 
 TRICKY = st.text(alphabet='[]{},:"\\a\né', max_size=12)
@@ -88,17 +88,18 @@ VALUES = st.recursive(
 
 @given(VALUES, st.integers(1, 40))
 async def test_quoted_text_does_not_count_wherever_a_message_is_cut(value: object, piece: int) -> None:
-    def expected(one: object) -> tuple[int, int]:
+    def expected(one: object) -> tuple[int, int, int]:
         inner = list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else []
         below = [expected(each) for each in inner]
         marks = max(0, len(inner) - 1) + (len(inner) if isinstance(one, dict) else 0)
         return (
-            isinstance(one, dict | list) + sum(containers for containers, _ in below),
-            marks + sum(values for _, values in below),
+            isinstance(one, dict | list) + sum(containers for containers, _, _ in below),
+            marks + sum(values for _, values, _ in below),
+            isinstance(one, dict | list) + max((depth for _, _, depth in below), default=0),
         )
 
     size = measured(json.dumps(value, ensure_ascii=False).encode(), piece)
-    assert (size.containers, size.values) == expected(value)
+    assert (size.containers, size.values, size.depth) == expected(value)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +108,24 @@ async def test_quoted_text_does_not_count_wherever_a_message_is_cut(value: objec
         (b"[" + b"1," * (MAX_VALUES - 10) + b"1]", False),
         (b"[" + b"1," * (MAX_VALUES + 10) + b"1]", True),
         (b"[" + b"[]," * (MAX_CONTAINERS + 10) + b"1]", True),
+        (b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, False),
+        (b"[" * 60_000 + b"[[" * MAX_DEPTH + b"]" * 60_000, True),
+        (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), True),
         (b'"' + b"[]{},:" * 600_000 + b'"', False),
         (b'"' + b"x" * (MAX_MESSAGE_BYTES + 1), True),
         (b'"' + b'\\"' * 2_000_000, False),  # takes linear time, although it never ends
     ],
-    ids=["most values", "more values", "more lists", "quoted brackets", "bytes", "an unclosed string"],
+    ids=[
+        "most values",
+        "more values",
+        "more lists",
+        "most levels",
+        "many levels",
+        "more levels",
+        "quoted brackets",
+        "bytes",
+        "an unclosed string",
+    ],
 )
 def test_a_message_is_too_large_by_what_it_holds(text: bytes, too_large: bool) -> None:
     assert measured(text, 65_536).too_large is too_large

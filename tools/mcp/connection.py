@@ -15,7 +15,7 @@ from mcp.client import IncomingMessage
 from mcp_types import ListToolsResult, Tool, ToolListChangedNotification
 
 from gate.rules.tool import ServerStatus, ServerUnavailable
-from tools.mcp.limits import FairSlots, RelistBackoff
+from tools.mcp.limits import FairSlots, RelistBackoff, error_line
 from tools.mcp.transport import Connector, OpenClient
 
 log = logging.getLogger(__name__)
@@ -317,5 +317,4 @@ def error_reason(error: BaseException, timeouts: Timeouts) -> str:
         return f"no answer within {timeouts.connect:g} seconds"
     if isinstance(error, FileNotFoundError):
         return f"there is no program or folder “{error.filename}”"
-    text = " ".join(str(error).split())[:300]
-    return text or type(error).__name__
+    return error_line(error)

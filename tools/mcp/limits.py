@@ -6,6 +6,9 @@ import asyncio
 import re
 from collections import Counter, deque
 from contextlib import suppress
+from itertools import accumulate
+
+from pydantic import ValidationError
 
 from gate.rules.action import Json
 
@@ -25,36 +28,75 @@ PARSE_SHARE = 0.1
 PARSE_BURST = 0.5
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
 MAX_CONTAINERS = 25_000  # lists and objects in it
+MAX_DEPTH = 190  # of lists and objects in it; the SDK's parser reads 200
 MAX_VALUES = 100_000  # commas and colons in it, as many as its values and names
 TOO_LONG = (
-    f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects and {MAX_VALUES:,} values "
-    "and names at most"
+    f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects, {MAX_DEPTH} levels "
+    f"of them and {MAX_VALUES:,} values and names at most"
 )
+# Values and names in what the SDK compares with its types, at 10 to 25 microseconds for each that is wrong: all but
+# structured content, metadata and the definitions of tools.
+MAX_TYPED_VALUES = 3_000
+MAX_PARTS = 500  # in the content of one answer: each is compared with five types
+MAX_PART_VALUES = 10_000  # in all of them; they are looked at one by one, up to the first that is wrong
+TOO_MANY_PARTS = f"an answer can have {MAX_PARTS} parts, with {MAX_PART_VALUES:,} values and names, at most"
+MAX_ERRORS_READ = 60  # of one validation: pydantic lists all or none, two microseconds for each
+MAX_LINE = 300  # characters of an error in a sentence
+OPENED_OR_CLOSED = bytes(1 if byte in b"[{" else 255 for byte in range(256))  # 255 is -1 as a signed byte
+NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 PIECE = 16 * 1024  # bytes that are counted at once
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # or the beginning of one that ends later
 UNCLOSED = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+"(?:[^"\\]++|\\.)*+(?P<escape>\\?)\Z', re.DOTALL)
 
 
-def definition_too_large(definition: Json) -> str:
-    """Why a tool's definition is not used; "" where it is. Takes bounded time, however large the definition is."""
-    stack, values, length = [definition], 0, 0
-    while stack:
+def extent(whole: Json, max_values: int, max_chars: int) -> tuple[int, int]:
+    """Two for each entry of its lists and objects, and the characters of its texts and names: what was counted until
+    one of them was too large. Takes bounded time, however large and deep it is."""
+    stack, values, chars = [whole], 1, 0
+    while stack and values <= max_values and chars <= max_chars:
         value = stack.pop()
-        values += 1
+        if isinstance(value, dict | list):
+            values += 2 * len(value)
+            if values > max_values:
+                break
         if isinstance(value, dict):
-            values += len(value)
-            length += sum(len(key) for key in value if values <= MAX_DEFINITION_VALUES)
-            stack += value.values() if values <= MAX_DEFINITION_VALUES else ()
+            chars += sum(map(len, value))
+            stack += value.values()
         elif isinstance(value, list):
-            stack += value if values + len(value) <= MAX_DEFINITION_VALUES else ()
-            values += len(value)
+            stack += value
         elif isinstance(value, str):
-            length += len(value)
-        if length > MAX_DEFINITION_CHARS:
-            return f"its definition is longer than {MAX_DEFINITION_CHARS:,} characters"
-        if values > MAX_DEFINITION_VALUES:
-            return f"its definition has more than {MAX_DEFINITION_VALUES:,} parts"
+            chars += len(value)
+    return values, chars
+
+
+def has_more_values(whole: Json, most: int) -> bool:
+    return extent(whole, most, MAX_MESSAGE_BYTES)[0] > most
+
+
+def definition_too_large(definition: Json) -> str:
+    """Why a tool's definition is not used; "" where it is."""
+    values, chars = extent(definition, MAX_DEFINITION_VALUES, MAX_DEFINITION_CHARS)
+    if chars > MAX_DEFINITION_CHARS:
+        return f"its definition is longer than {MAX_DEFINITION_CHARS:,} characters"
+    if values > MAX_DEFINITION_VALUES:
+        return f"its definition has more than {MAX_DEFINITION_VALUES:,} parts"
     return ""
+
+
+def first_error(error: ValidationError) -> str:
+    """What is wrong, without what was sent. The text of the whole error has a line or more for each thing that is
+    wrong, tens of megabytes for an answer within all bounds."""
+    if error.error_count() > MAX_ERRORS_READ:
+        return f"{error.error_count():,} things in it are wrong"
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(step) for step in first["loc"] if not isinstance(step, int))
+    return f"{where}: {first['msg']}"
+
+
+def error_line(error: BaseException | str) -> str:
+    """An error in one line of at most MAX_LINE characters."""
+    text = first_error(error) if isinstance(error, ValidationError) else str(error)
+    return (" ".join(text[: 10 * MAX_LINE].split()) or type(error).__name__)[:MAX_LINE]
 
 
 class MessageSize:
@@ -65,7 +107,7 @@ class MessageSize:
     """
 
     def __init__(self) -> None:
-        self.containers = self.values = self.bytes = 0
+        self.containers = self.values = self.bytes = self.depth = self._level = 0
         self._open = b""  # of a string, or an escape, that goes on in the next piece
 
     def feed(self, piece: bytes) -> None:
@@ -77,10 +119,18 @@ class MessageSize:
         plain = STRING.sub(b"", text)
         self.containers += plain.count(b"[") + plain.count(b"{")
         self.values += plain.count(b",") + plain.count(b":")
+        steps = memoryview(plain.translate(OPENED_OR_CLOSED, NOT_BRACKETS)).cast("b")
+        levels = list(accumulate(steps, initial=self._level))
+        self.depth, self._level = max(self.depth, *levels), levels[-1]
 
     @property
     def too_large(self) -> bool:
-        return self.bytes > MAX_MESSAGE_BYTES or self.containers > MAX_CONTAINERS or self.values > MAX_VALUES
+        return (
+            self.bytes > MAX_MESSAGE_BYTES
+            or self.containers > MAX_CONTAINERS
+            or self.values > MAX_VALUES
+            or self.depth > MAX_DEPTH
+        )
 
 
 class RelistBackoff:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from gate.rules.action import Json
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable
-from tools.mcp.limits import TOO_LONG
+from tools.mcp.limits import TOO_LONG, TOO_MANY_PARTS, error_line, extent
 from tools.mcp.session import CallTrace
 
 MAX_KEPT = 256 * 1024  # characters of text, and bytes of structured content, that are kept of one answer
@@ -36,7 +36,11 @@ SDK_ERROR_WORDS = (
 CLIENT_CLOSED = "Client must be used within an async context manager"
 SAMPLING_REFUSED = "Sampling was refused"
 ELICITATION_REFUSED = "Elicitation not supported"
-TOO_LONG_WORDS = (TOO_LONG, "Server-sent event exceeded")  # ours, and those of the SDK's HTTP client
+TOO_LONG_WORDS = (
+    TOO_LONG,
+    TOO_MANY_PARTS,
+    "Server-sent event exceeded",
+)  # ours, and those of the SDK's HTTP client
 
 
 def to_answer(result: CallToolResult) -> Answer:
@@ -70,15 +74,16 @@ def part_text(part: Any) -> str:
 
 def bounded_structure(structured: Json) -> tuple[Json, bool]:
     """The structured content and False, or None and True when it is too large to keep: a part of a structure is
-    useless."""
+    useless. `dumps` and not `iterencode`, which takes time for each level of each value."""
     if structured is None:
         return None, False
-    size = 0
-    for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(structured):
-        size += len(chunk)
-        if size > MAX_KEPT:
-            return None, True
-    return structured, False
+    if max(extent(structured, MAX_KEPT, MAX_KEPT)) > MAX_KEPT:
+        return None, True
+    try:
+        dropped = len(json.dumps(structured, ensure_ascii=False)) > MAX_KEPT
+    except RecursionError:
+        dropped = True
+    return (None, True) if dropped else (structured, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,8 @@ def classify_error(error: BaseException, call: CallTrace, server: str, observed:
     """
     if isinstance(error, MCPError):
         return _classify_protocol_error(error, call, server, observed)
-    if (observed and not call.sent) or str(error) == CLIENT_CLOSED:
+    closed = isinstance(error, RuntimeError) and str(error) == CLIENT_CLOSED
+    if (observed and not call.sent) or closed:
         return CallFailure(ServerUnavailable(f"nothing was sent to {server} ({error_line(error)})"))
     if isinstance(error, TimeoutError):
         return CallFailure(OutcomeUnknown(f"{server} did not answer in time"), timed_out=True)
@@ -114,8 +120,10 @@ def classify_error(error: BaseException, call: CallTrace, server: str, observed:
 
 
 def _classify_protocol_error(error: MCPError, call: CallTrace, server: str, observed: bool) -> CallFailure:
+    said = error_line(error.message)
     if any(words in error.message for words in TOO_LONG_WORDS):
-        return CallFailure(AnswerTooLong(f"the answer of {server} is too long to be read ({TOO_LONG})"))
+        why = TOO_MANY_PARTS if TOO_MANY_PARTS in error.message else TOO_LONG
+        return CallFailure(AnswerTooLong(f"the answer of {server} is too long to be read ({why})"))
     closed = error.code == CONNECTION_CLOSED and error.message.startswith(CLOSED_WORDS)
     if call.rejection and call.sent <= 1:  # of several rounds, an earlier one may have done something
         connection_lost = "Session" in error.message or closed
@@ -126,7 +134,7 @@ def _classify_protocol_error(error: MCPError, call: CallTrace, server: str, obse
         return CallFailure(ServerUnavailable(f"{server} has forgotten this connection"), connection_lost=True)
     if observed and not call.sent:
         return CallFailure(
-            ServerUnavailable(f"nothing was sent to {server} ({error.message})"), connection_lost=closed
+            ServerUnavailable(f"nothing was sent to {server} ({said})"), connection_lost=closed
         )
     if closed:
         return CallFailure(
@@ -139,15 +147,9 @@ def _classify_protocol_error(error: MCPError, call: CallTrace, server: str, obse
             OutcomeUnknown(f"{server} asked a question in the middle of the call; I cannot answer")
         )
     if error.message.startswith(SAMPLING_REFUSED):
-        return CallFailure(
-            OutcomeUnknown(f"{server} asked for a model in the middle of the call: {error.message}")
-        )
+        return CallFailure(OutcomeUnknown(f"{server} asked for a model in the middle of the call: {said}"))
     from_sdk = error.code in (INVALID_REQUEST, INTERNAL_ERROR) and error.message.startswith(SDK_ERROR_WORDS)
     if error.code == PARSE_ERROR or from_sdk or (observed and not call.has_answer):
-        return CallFailure(OutcomeUnknown(f"{server} gave no usable answer: {error.message}"))
-    return CallFailure(Answer(f"{error.message} (error {error.code})", is_error=True))
-
-
-def error_line(error: BaseException) -> str:
-    """An error in one line of at most 300 characters."""
-    return (" ".join(str(error).split()) or type(error).__name__)[:300]
+        return CallFailure(OutcomeUnknown(f"{server} gave no usable answer: {said}"))
+    text, clipped = error.message[:MAX_KEPT], len(error.message) > MAX_KEPT
+    return CallFailure(Answer(f"{text} (error {error.code})", is_error=True, clipped=clipped))

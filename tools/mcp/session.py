@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -17,6 +19,9 @@ import httpx2
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INTERNAL_ERROR,
+    CallToolResult,
+    ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
@@ -28,7 +33,19 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from gate.rules.sampling import SamplingRecord
-from tools.mcp.limits import MAX_TOOLS, TOO_LONG, MessageSize, ParseThrottle, definition_too_large
+from tools.mcp.limits import (
+    MAX_PART_VALUES,
+    MAX_PARTS,
+    MAX_TOOLS,
+    MAX_TYPED_VALUES,
+    TOO_LONG,
+    TOO_MANY_PARTS,
+    MessageSize,
+    ParseThrottle,
+    definition_too_large,
+    first_error,
+    has_more_values,
+)
 
 MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
 # Bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
@@ -39,6 +56,17 @@ REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these bef
 CALL_EXTENSION = "countersign.call"
 CANCELLED_METHOD = "notifications/cancelled"
 TOOLS_CHANGED_METHOD = "notifications/tools/list_changed"
+SAMPLING_METHOD, ELICITATION_METHOD = "sampling/createMessage", "elicitation/create"
+# What a server may ask only if it was told so. Otherwise the SDK gets these parameters, and refuses in its own words.
+LEAST_PARAMS: dict[str, dict[str, Any]] = {
+    SAMPLING_METHOD: {"messages": [], "maxTokens": 1},
+    ELICITATION_METHOD: {"message": "", "requestedSchema": {"type": "object", "properties": {}}},
+}
+# Of a result: what is free in form, or looked at one by one.
+UNTYPED = {"content", "structuredContent", "_meta", "tools"}
+TOO_MANY_VALUES = f"it has more than {MAX_TYPED_VALUES:,} values and names besides its content"
+HANDSHAKE_VERSION = "2025-11-25"  # as the SDK takes it to be until one is negotiated
+VALIDATIONS = 3  # of one message: one here and two in the SDK
 MAX_NAME = 128  # characters of a tool name in a report
 EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")  # of an event in a stream
 MAX_OPEN_REQUESTS = 50  # requests of a server that wait for our answer: more are dropped
@@ -169,6 +197,7 @@ class WatchedTransport:
 
     inner: AbstractAsyncContextManager[Any]
     on_close: Callable[[], None]
+    announced: frozenset[str] = frozenset()  # the methods of LEAST_PARAMS that the server may use
     version: str = ""  # of the protocol, as negotiated; set before tools are listed
     rejected: dict[str, str] = field(
         default_factory=dict
@@ -178,6 +207,7 @@ class WatchedTransport:
     calls: dict[RequestId, CallTrace] = field(default_factory=dict)
     # The server's requests that wait for our answer.
     open_requests: set[RequestId | None] = field(default_factory=set)
+    throttle: ParseThrottle = field(default_factory=ParseThrottle)  # for validation; parsing has its own
 
     async def __aenter__(self) -> tuple[_ReadStream, _WriteStream]:
         read, write = await self.inner.__aenter__()
@@ -189,32 +219,73 @@ class WatchedTransport:
         return await self.inner.__aexit__(kind, error, trace)
 
     def inspect(self, item: Item) -> Item:
-        """Record what arrived; a tool listing is returned without its invalid tools."""
+        """Record what arrived, and let the SDK get nothing that would take it long to validate. A tool listing is
+        returned without its invalid tools; an answer that is invalid, as an error that says so."""
         message = item.message if isinstance(item, SessionMessage) else None
-        if isinstance(message, JSONRPCError) and message.id is not None:
-            call = self.calls.pop(message.id, None)
+        if isinstance(message, JSONRPCError):
+            call = self.calls.pop(message.id, None) if message.id is not None else None
             if call:
                 call.has_answer = True
+            if has_more_values(message.error.data, MAX_TYPED_VALUES):
+                message.error.data = None
         elif isinstance(message, JSONRPCNotification):
             self.list_changes += message.method == TOOLS_CHANGED_METHOD
-        elif isinstance(message, JSONRPCResponse):
+        elif isinstance(message, JSONRPCRequest):
+            message.params = self._params(message)
+        elif isinstance(message, JSONRPCResponse) and isinstance(item, SessionMessage):
             self.calls.pop(message.id, None)
-            tools = message.result.get("tools")
-            if isinstance(tools, list):
-                room = max(0, MAX_TOOLS - len(self.listed_names))
-                message.result["tools"] = [tool for tool in tools[:room] if self._keep_tool(tool)]
-                if len(tools) > room:
-                    self.rejected[f"{len(tools) - room} more"] = (
-                        f"only {MAX_TOOLS} tools of a server are used"
-                    )
+            self._keep_valid_tools(message.result)
+            if wrong := self._wrong(message.result):
+                error = ErrorData(code=INTERNAL_ERROR, message=wrong)
+                item = replace(item, message=JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
         return item
 
+    def _params(self, request: JSONRPCRequest) -> dict[str, Any] | None:
+        """The parameters of a request as the SDK may get them; None where they are invalid, and it will say so."""
+        method, params = request.method, request.params
+        if method in LEAST_PARAMS and method not in self.announced:
+            return LEAST_PARAMS[method]
+        if has_more_values(params, MAX_TYPED_VALUES):
+            return None
+        version = self.version or HANDSHAKE_VERSION
+        return None if _invalid(partial(methods.parse_server_request, method, version, params)) else params
+
+    def _wrong(self, result: dict[str, Any]) -> str:
+        """Why the SDK does not get this result; "" where it does."""
+        rest = {name: value for name, value in result.items() if name not in UNTYPED}
+        asked = rest.get("inputRequests")  # each becomes a task
+        too_many_asked = isinstance(asked, dict) and len(asked) > MAX_OPEN_REQUESTS
+        if too_many_asked or has_more_values(rest, MAX_TYPED_VALUES):
+            return TOO_MANY_VALUES
+        parts = result.get("content")
+        return self._wrong_part(parts) if isinstance(parts, list) else ""
+
+    def _wrong_part(self, parts: list[Any]) -> str:
+        """What is wrong with the content of an answer: too much of it, or its first invalid part."""
+        if len(parts) > MAX_PARTS or has_more_values(parts, MAX_PART_VALUES):
+            return TOO_MANY_PARTS
+        for number, part in enumerate(parts, 1):
+            if why := _invalid(partial(CallToolResult.model_validate, {"content": [part]}, by_name=False)):
+                return f"part {number} of its content is invalid: {why}"
+        return ""
+
+    def _keep_valid_tools(self, result: dict[str, Any]) -> None:
+        tools = result.get("tools")
+        if isinstance(tools, list):
+            room = max(0, MAX_TOOLS - len(self.listed_names))
+            result["tools"] = [tool for tool in tools[:room] if self._keep_tool(tool)]
+            if len(tools) > room:
+                self.rejected[f"{len(tools) - room} more"] = f"only {MAX_TOOLS} tools of a server are used"
+
     def admit(self, item: Item) -> bool:
-        """Whether a message is passed to the SDK. Each request of a server becomes a task of the SDK that lives until
-        the server takes its answer, so only MAX_OPEN_REQUESTS at once are passed on."""
+        """Whether a message is passed to the SDK. A notification with too many values is not. Each request of a server
+        becomes a task of the SDK that lives until the server takes its answer, so only MAX_OPEN_REQUESTS at once are
+        passed on."""
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, JSONRPCNotification) and message.method == CANCELLED_METHOD:
             self.open_requests.discard(cancelled_request_id_from_params(message.params))
+        if isinstance(message, JSONRPCNotification):
+            return not has_more_values(message.params, MAX_TYPED_VALUES)
         if not isinstance(message, JSONRPCRequest):
             return True
         admitted = len(self.open_requests) < MAX_OPEN_REQUESTS and message.id not in self.open_requests
@@ -230,21 +301,26 @@ class WatchedTransport:
         if why := definition_too_large(tool):
             self.rejected[name] = why
             return False
-        try:
-            Tool.model_validate(tool, by_name=False)
-            methods.validate_server_result("tools/list", self.version, self._page(tool))
-        except KeyError:  # a protocol version without rules for listings
-            pass
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(step) for step in first["loc"] if not isinstance(step, int))
-            self.rejected[name] = f"{where.removeprefix('tools.')}: {first['msg']}"
+        page = {"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        why = _invalid(partial(Tool.model_validate, tool, by_name=False)) or _invalid(
+            partial(methods.validate_server_result, "tools/list", self.version, page)
+        )
+        if why:
+            self.rejected[name] = why.removeprefix("tools.")
             return False
         self.listed_names.add(name)
         return True
 
-    def _page(self, tool: Any) -> dict[str, Any]:
-        return {"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+def _invalid(validate: Callable[[], object]) -> str:
+    """What is wrong first; "" for what is valid, and for a protocol version that has no rule for it."""
+    try:
+        validate()
+    except KeyError:
+        return ""
+    except ValidationError as error:
+        return first_error(error)
+    return ""
 
 
 class _ReadStream:
@@ -258,14 +334,22 @@ class _ReadStream:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> Item:
+        """The next message that the SDK gets. The time that it takes is charged, so a server that sends much of what
+        takes long is read later."""
+        throttle = self._transport.throttle
         while True:
             try:
                 item: Item = await self._inner.receive()
             except (anyio.EndOfStream, anyio.ClosedResourceError):
                 self._transport.on_close()
                 raise
-            if self._transport.admit(item):
-                return self._transport.inspect(item)
+            begun = time.thread_time()
+            admitted = self._transport.inspect(item) if self._transport.admit(item) else None
+            seconds = VALIDATIONS * (time.thread_time() - begun)
+            if wait := throttle.charge(anyio.current_time(), seconds):
+                await anyio.sleep(wait)
+            if admitted is not None:
+                return admitted
 
     def __aiter__(self) -> _ReadStream:
         return self

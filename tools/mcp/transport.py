@@ -22,7 +22,7 @@ from mcp_types import CallToolResult, Implementation
 from tools.mcp.limits import MAX_MESSAGE_BYTES
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.server_requests import Sampling
-from tools.mcp.session import WatchedClient, WatchedTransport
+from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedClient, WatchedTransport
 from tools.mcp.stdio import ErrorLog, stdio
 
 CLIENT_INFO = Implementation(name="countersign", version="0.1.0")
@@ -61,7 +61,7 @@ class Connector:
         """Connect and negotiate. Enter and leave the context in one task, under the caller's timeout. Raises what the
         transport and the SDK raise, and LookupError for an in-process server that was not given."""
         async with AsyncExitStack() as stack:
-            transport = None if self.inproc else WatchedTransport(await self._transport(stack), on_close)
+            transport = None if self.inproc else await self._watched(stack, on_close)
             client = Client(
                 transport or self.inproc,  # type: ignore[arg-type]
                 mode=mode,
@@ -76,6 +76,11 @@ class Connector:
             if transport:
                 transport.version = client.protocol_version
             yield OpenClient(client, transport, client.session.discover_result is not None)
+
+    async def _watched(self, stack: AsyncExitStack, on_close: Callable[[], None]) -> WatchedTransport:
+        answered = {SAMPLING_METHOD: self.sampling, ELICITATION_METHOD: self.elicitation}
+        announced = frozenset(method for method, callback in answered.items() if callback is not None)
+        return WatchedTransport(await self._transport(stack), on_close, announced)
 
     async def _transport(self, stack: AsyncExitStack) -> AbstractAsyncContextManager[Any]:
         config = self.config

@@ -1,0 +1,258 @@
+"""Messages of servers that are made to take time: none within the bounds holds the event loop up."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CallToolResult,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    Tool,
+    jsonrpc_message_adapter,
+    methods,
+)
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from gate.rules.tool import AnswerTooLong, OutcomeUnknown
+from tests.patterns import seconds
+from tests.tools.mcp_hosts import hosting, raw
+from tests.tools.test_tools_transport import MemoryTransport
+from tools.mcp.limits import (
+    MAX_DEPTH,
+    MAX_PART_VALUES,
+    MAX_PARTS,
+    TOO_MANY_PARTS,
+    MessageSize,
+    ParseThrottle,
+)
+from tools.mcp.results import classify_error, to_answer
+from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, CallTrace, WatchedTransport
+
+LIMIT = 0.3  # seconds of this thread for one message, as in tests/test_hostile_sizes.py
+VERSION = "2025-11-25"
+
+
+def deep(text: str, depth: int, name: str = "") -> str:
+    opened, closed = ('{"%s":' % name, "}") if name else ("[", "]")  # noqa: UP031
+    return opened * depth + text + closed * depth
+
+
+def listed(text: str, count: int) -> str:
+    return "[" + ",".join([text] * count) + "]"
+
+
+def structured(text: str) -> str:
+    return '{"content":[],"structuredContent":{"a":' + text + "}}"
+
+
+def parts(text: str, count: int) -> str:
+    return '{"content":' + listed(text, count) + "}"
+
+
+SMALL = listed('{"":1}', 24_000)
+TEXT, WRONG_TEXT = '{"type":"text","text":""}', '{"type":"text","text":1}'
+LINK = '{"type":"resource_link","name":"a","uri":"a:b","icons":%s}'
+ROLES = '{"type":"text","text":"","annotations":{"audience":%s}}'
+RESULTS = {
+    "small objects as deep as a message may be": structured(deep(SMALL, MAX_DEPTH - 6)),
+    "small objects deeper than that": structured(deep(SMALL, 196)),
+    "small objects in named objects": structured(deep(SMALL, MAX_DEPTH - 6, "a")),
+    "numbers as deep as a message may be": structured(deep(listed("1", 90_000), MAX_DEPTH - 6)),
+    "one long text": structured('"' + "\\u0001" * 600_000 + '"'),
+    **{
+        f"{count:,} parts: {part}": parts(part, count)
+        for part in (TEXT, WRONG_TEXT, "{}", "1", "[]", LINK % "[]", ROLES % "[1,1,1,1]", '{"type":"image"}')
+        for count in (MAX_PARTS, 24_000 // max(1, part.count("{") + part.count("[")))
+    },
+    "one part with many roles": parts(ROLES % listed("1", MAX_PART_VALUES // 2 - 10), 1),
+    "one part with all roles": parts(ROLES % listed("1", 99_000), 1),
+    "a part with many icons": parts(LINK % listed("{}", MAX_PART_VALUES // 2 - 10), 1),
+    "questions": '{"resultType":"input_required","inputRequests":{"a":'
+    + '{"method":"sampling/createMessage","params":{"maxTokens":1,"messages":%s}}}}' % listed("{}", 24_000),  # noqa: UP031
+    "many questions": '{"resultType":"input_required","inputRequests":{%s}}'  # noqa: UP031
+    % ",".join(f'"{n}":{{"method":"roots/list"}}' for n in range(20_000)),
+    "icons of the server": '{"serverInfo":{"name":"a","version":"1","icons":%s}}' % listed("{}", 24_000),  # noqa: UP031
+}
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+@pytest.mark.parametrize("version", [VERSION, "2026-07-28"])
+def test_no_result_of_a_server_takes_long_to_become_an_answer_or_to_be_refused(
+    result: str, version: str
+) -> None:
+    text = f'{{"jsonrpc":"2.0","id":7,"result":{result}}}'
+    assert seconds(lambda: answered(text, version), 3) < LIMIT
+
+
+def answered(text: str, version: str) -> None:
+    """All that is done with the result of a call on the event loop."""
+    message = received(text, WatchedTransport(None, lambda: None, version=version))  # type: ignore[arg-type]
+    if isinstance(message, JSONRPCResponse):
+        try:
+            methods.validate_server_result("tools/call", version, message.result)
+            to_answer(CallToolResult.model_validate(message.result, by_name=False))
+        except ValidationError as error:
+            classify_error(error, CallTrace(sent=1), "s", observed=True)
+
+
+def received(text: str, transport: WatchedTransport) -> JSONRPCMessage | None:
+    """The message as the SDK gets it; None where it does not."""
+    size = MessageSize()
+    size.feed(text.encode())
+    if size.too_large:
+        return None
+    item = SessionMessage(jsonrpc_message_adapter.validate_python(from_json(text), by_name=False))
+    passed = transport.inspect(item) if transport.admit(item) else None
+    return passed.message if isinstance(passed, SessionMessage) else None
+
+
+def asked(content: str) -> str:
+    return '{"maxTokens":5,"messages":[{"role":"user","content":%s}]}' % content  # noqa: UP031
+
+
+USES = '[{"type":"tool_result","toolUseId":"a","content":%s}]'
+REQUESTS = {
+    **{f"{n:,} wrong parts": (SAMPLING_METHOD, asked(listed("{}", n))) for n in (1_490, 24_000)},
+    **{f"{n:,} wrong texts": (SAMPLING_METHOD, asked(listed(WRONG_TEXT, n))) for n in (490, 24_000)},
+    **{f"{n:,} texts": (SAMPLING_METHOD, asked(listed(TEXT, n))) for n in (490, 24_000)},
+    **{f"{n:,} wrong results": (SAMPLING_METHOD, asked(USES % listed("{}", n))) for n in (1_480, 24_000)},
+    "wrong messages": (SAMPLING_METHOD, '{"maxTokens":5,"messages":%s}' % listed("{}", 24_000)),  # noqa: UP031
+    "choices": (
+        ELICITATION_METHOD,
+        '{"message":"","requestedSchema":{"type":"object","properties":{"a":{"enum":%s}}}}'  # noqa: UP031
+        % listed("{}", 24_000),
+    ),
+    "notices": (
+        "notifications/subscriptions/acknowledged",
+        '{"notifications":{"resourceSubscriptions":%s}}' % listed("1", 99_000),  # noqa: UP031
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "params"), REQUESTS.values(), ids=REQUESTS)
+@pytest.mark.parametrize("announced", [frozenset[str](), frozenset([SAMPLING_METHOD, ELICITATION_METHOD])])
+def test_no_request_of_a_server_takes_long_to_be_read_or_to_be_refused(
+    method: str, params: str, announced: frozenset[str]
+) -> None:
+    number = "" if method.startswith("notifications/") else '"id":7,'
+    text = f'{{"jsonrpc":"2.0",{number}"method":"{method}","params":{params}}}'
+
+    def read() -> None:
+        transport = WatchedTransport(None, lambda: None, announced, VERSION)  # type: ignore[arg-type]
+        message = received(text, transport)
+        if isinstance(message, JSONRPCRequest):
+            with suppress(ValidationError):
+                methods.parse_server_request(method, VERSION, message.params)
+
+    assert seconds(read, 3) < LIMIT
+
+
+LISTINGS = {
+    "wrong icons": (10, '{"name":"a","inputSchema":{"type":"object"},"icons":%s}' % listed("1", 4_900)),  # noqa: UP031
+    "some wrong icons": (450, '{"name":"a","inputSchema":{"type":"object"},"icons":%s}' % listed("1", 50)),  # noqa: UP031
+    "wrong schemas": (490, '{"name":"a","inputSchema":%s}' % listed("{}", 49)),  # noqa: UP031
+    "tools": (
+        490,
+        '{"name":"a","inputSchema":{"type":"object","properties":{%s}}}'  # noqa: UP031
+        % ",".join(f'"{n}":{{}}' for n in range(48)),
+    ),
+    "nothing": (24_000, "{}"),
+}
+
+
+@pytest.mark.parametrize(("count", "tool"), LISTINGS.values(), ids=LISTINGS)
+def test_no_listing_of_a_server_takes_long_to_be_looked_at(count: int, tool: str) -> None:
+    text = f'{{"jsonrpc":"2.0","id":1,"result":{{"tools":{listed(tool, count)}}}}}'
+    transport = WatchedTransport(None, lambda: None, version=VERSION)  # type: ignore[arg-type]
+    assert received(text, transport) is not None
+    assert seconds(lambda: received(text, transport), 3) < LIMIT
+
+
+def test_the_text_of_a_validation_error_says_the_first_of_few_and_the_number_of_many() -> None:
+    for wrong, said in (
+        (1, "icons: Input should be a valid dictionary or instance of Icon"),
+        (5_000, "5,000 things"),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            Tool.model_validate({"name": "a", "inputSchema": {}, "icons": [1] * wrong})
+        failure = classify_error(caught.value, CallTrace(sent=1), "s", observed=True)
+        assert f"s answered something that is no answer: {said}" in str(failure.outcome)
+
+
+async def test_an_answer_with_too_many_parts_is_too_long(tmp_path: Path) -> None:
+    """The stall check of the suite fails this test where the loop blocks."""
+    for part in ({"type": "text", "text": ""}, {"type": "text", "text": 1}):
+        async with hosting(tmp_path, raw(part=part, parts=24_000)) as host:
+            with pytest.raises(AnswerTooLong, match="can have 500 parts") as caught:
+                await host.call("raw", "flood", b"{}", 20)
+            assert str(caught.value) == f"the answer of raw is too long to be read ({TOO_MANY_PARTS})"
+            assert (await host.call("raw", "echo", b"{}", 20)).text == "{}"
+
+
+async def test_an_answer_with_an_invalid_part_is_told_by_the_first_one(tmp_path: Path) -> None:
+    async with hosting(tmp_path, raw(part={"type": "text", "text": 1}, parts=MAX_PARTS)) as host:
+        with pytest.raises(
+            OutcomeUnknown, match=r"no usable answer: part 1 of its content is invalid: content\.Text"
+        ):
+            await host.call("raw", "flood", b"{}", 20)
+
+
+async def test_an_answer_with_as_many_parts_as_may_be_is_read(tmp_path: Path) -> None:
+    async with hosting(tmp_path, raw(part={"type": "text", "text": "a"}, parts=MAX_PARTS)) as host:
+        assert (await host.call("raw", "flood", b"{}", 20)).text == "\n".join(["a"] * MAX_PARTS)
+
+
+@pytest.mark.parametrize("method", [SAMPLING_METHOD, ELICITATION_METHOD, "roots/list", "ping"])
+@pytest.mark.parametrize("sampling", [False, True])
+async def test_what_a_server_sends_unasked_holds_nobody_up(
+    tmp_path: Path, method: str, sampling: bool
+) -> None:
+    """The stall check of the suite fails this test where the loop blocks."""
+    part = {"type": "text", "text": 1}
+    config = replace(raw(part=part, parts=24_000, method=method, unasked=3), sampling=sampling)
+    async with hosting(tmp_path, config, raw("other")) as host:
+        for server in ("raw", "other", "raw"):
+            assert (await host.call(server, "echo", b"{}", 20)).text == "{}"
+
+
+class Charges(ParseThrottle):
+    """Keeps what it was charged, and lets nobody wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.charged: list[float] = []
+
+    def charge(self, now: float, seconds: float) -> float:
+        self.charged.append(seconds)
+        return 0.0
+
+
+async def test_a_server_is_charged_for_what_its_messages_take_to_validate() -> None:
+    texts = [
+        f'{{"jsonrpc":"2.0","id":{n},"method":"{SAMPLING_METHOD}","params":{asked(listed("{}", count))}}}'
+        for n, count in enumerate((1, 1_480))
+    ]
+    charges, items = (
+        Charges(),
+        [
+            SessionMessage(jsonrpc_message_adapter.validate_python(from_json(text), by_name=False))
+            for text in texts
+        ],
+    )
+    memory = MemoryTransport()
+    watched = WatchedTransport(
+        memory.transport(), lambda: None, frozenset([SAMPLING_METHOD]), VERSION, throttle=charges
+    )
+    async with watched as (read, _):
+        for item in items:
+            await memory.from_server.send(item)
+            await read.receive()
+    little, much = charges.charged
+    assert much > 20 * little
