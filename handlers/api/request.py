@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import re
+from collections import Counter
 from typing import Any
 
 from aiohttp import web
@@ -121,8 +122,7 @@ def parse_body(raw: bytes, model: type[BaseModel]) -> Any:
 
 def parse_query(request: web.Request, model: type[BaseModel]) -> Any:
     """The query as this model. Raises Problem with all validation errors."""
-    names = [name for name, _ in request.query.items()]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(request.query.keys()).items() if times > 1)
     if twice:
         raise Problem(400, "bad_query", f"“{twice[0][:40]}” is given twice.")
     try:
