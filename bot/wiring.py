@@ -47,6 +47,7 @@ from bot.streams import Streams
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
 from gate.actions import expiry, server_questions
+from gate.rules.jobs import OWNER
 from gate.rules.policy import Policy
 from gate.rules.ports import Unavailable, World
 from gate.rules.tool import Pin
@@ -243,6 +244,7 @@ async def _host(stack: AsyncExitStack, settings: Settings, policy: Policy, pins:
         sampler=await sampler(stack, settings.model, servers, settings.sampling),
         sampling_bounds=settings.sampling,
     )
+    SANDBOX.tell_apart(OWNER.get)
     host = Host(servers, setting)
     await host.start(CONNECT_SECONDS)
     log_rules_about_nothing(policy, host)

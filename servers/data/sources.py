@@ -20,7 +20,7 @@ from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
-from servers.sandbox.calling import BUSY, SANDBOX, Job, Limits, run
+from servers.sandbox.calling import SANDBOX, Job, Limits, run
 from servers.sqlite.files import HEADER, too_long
 
 PENDING, RESERVED, SHARED, SHARED_SIZE = 0x40000000, 0x40000001, 0x40000002, 510
@@ -152,10 +152,9 @@ def asked(
     seconds = seconds or SECONDS
     limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=_OUTPUT)
     given = {"said": said, "seconds": seconds, **args}
-    begun = time.monotonic()
     result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits))
     if result.stopped:
-        late = result.refused != BUSY and time.monotonic() - begun > seconds
+        late = result.seconds > seconds
         raise ToolError(too_long(seconds) if late else f"{said} {result.refused}")
     if result.refused:
         raise ToolError(result.refused)
@@ -241,9 +240,8 @@ def _small(said: str, size: int, ending: str) -> None:
 
 
 def _answered(job: Job, said: str) -> tuple[dict[str, Any], bytes]:
-    begun = time.monotonic()
     result = SANDBOX.call(job)
-    if result.stopped and result.refused != BUSY and time.monotonic() - begun > _TABLE.seconds:
+    if result.stopped and result.seconds > _TABLE.seconds:
         without = ", without “alike”" if job.args.get("alike") else ""
         raise ToolError(
             f"{said} took longer than {_TABLE.seconds:.0f} seconds, and was not looked through to its end. Name fewer "

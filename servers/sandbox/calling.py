@@ -13,7 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +23,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox.confinement import HOME, Rights
 from servers.sandbox.protocol import packed, unpacked, whole_characters
+from servers.sandbox.turns import Turns
 
 T = TypeVar("T")
 
@@ -52,6 +54,8 @@ class Portions(Generic[T]):
 
 
 AT_ONCE = 8  # children of one process: each may take the memory of its limits
+PER_OWNER = 3  # of them for one person, over all servers
+WAIT_SECONDS = 45.0  # at least, for a turn: more than an ordinary task of somebody else takes
 START_SECONDS = 60.0  # to load the libraries and confine the child, before its own time begins
 # Nothing else: it may hold secrets.
 ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -101,6 +105,7 @@ class Result:
     data: bytes = b""
     refused: str = ""
     stopped: bool = False  # at a limit, or it crashed; the task itself said nothing
+    seconds: float = 0.0  # that it took, without the wait for its turn
 
 
 STOPPED = Result(refused=TOO_MUCH, stopped=True)
@@ -112,28 +117,33 @@ class Sandbox:
     def __init__(self, package: str = "servers") -> None:
         self._package = package
         self._lock = threading.Lock()
-        self._free = threading.BoundedSemaphore(AT_ONCE)
+        self._turns = Turns(AT_ONCE, AT_ONCE)
+        self._owner: Callable[[], str] = str
         self._server: subprocess.Popen[bytes] | None = None
         self._orders: socket.socket | None = None
+
+    def tell_apart(self, owner: Callable[[], str]) -> None:
+        """Let the people take turns for whom files are opened. `owner` is asked in the thread of each call."""
+        self._turns, self._owner = Turns(AT_ONCE, PER_OWNER), owner
 
     def call(self, job: Job) -> Result:
         """Run a task, and wait for it in this thread. At a limit, and when the call is cancelled, it is killed."""
         limits = job.limits or LIMITS
-        try:
-            _patiently(time.monotonic() + limits.seconds, self._turn)
-        except TimeoutError:
-            return Result(refused=BUSY, stopped=True)
+        with self._turns.queued(self._owner()) as turn:
+            try:
+                _patiently(time.monotonic() + max(limits.seconds, WAIT_SECONDS), partial(_wait, turn))
+            except TimeoutError:
+                return Result(refused=BUSY, stopped=True)
+            begun = time.monotonic()
+            result = self._run(job, limits)
+            return replace(result, seconds=time.monotonic() - begun)
+
+    def _run(self, job: Job, limits: Limits) -> Result:
         try:
             with self._child(job, limits) as channel:
                 return _result(job, _talk(channel, job, limits))
         except (OSError, EOFError, ValueError):
             return STOPPED
-        finally:
-            self._free.release()
-
-    def _turn(self, seconds: float) -> None:
-        if not self._free.acquire(timeout=seconds):
-            raise TimeoutError
 
     @contextmanager
     def _child(self, job: Job, limits: Limits) -> Iterator[socket.socket]:
@@ -239,6 +249,11 @@ def _receive(channel: socket.socket, size: int, end: float) -> bytes:
         return channel.recv(size)
 
     return _patiently(end, some)
+
+
+def _wait(turn: threading.Event, seconds: float) -> None:
+    if not turn.wait(seconds):
+        raise TimeoutError
 
 
 def _patiently(end: float, attempt: Callable[[float], T]) -> T:

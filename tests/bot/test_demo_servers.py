@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from bot.demo_servers import demo_servers, sample_desk
+from gate.rules.jobs import for_owner
 from gate.rules.ports import Limits
 from servers.email.mailboxes import identified
+from servers.sandbox.calling import SANDBOX
 from tests.foreign.thread import Thread
 from tests.product import Product, running_product
 from tests.servers.files import tree
@@ -40,6 +42,11 @@ def test_the_sample_is_made_once_and_left_alone_then(tmp_path: Path) -> None:
     before = tree(folder)
     assert sample_desk(folder, now + timedelta(days=9)) == folder
     assert tree(folder) == before
+
+
+async def test_the_files_of_different_people_are_opened_in_turns(desk: Desk) -> None:
+    with for_owner("ann"):
+        assert SANDBOX._owner() == "ann"
 
 
 async def test_questions_are_answered_at_once(desk: Desk) -> None:

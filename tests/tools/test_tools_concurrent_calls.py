@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from mcp.server import MCPServer
 
 from gate.rules.jobs import for_owner
-from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable
+from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, Trust
 from tests.tools.mcp_hosts import hosting, until
 from tools.mcp.client import Host
 from tools.mcp.connection import MAX_WAITING_CALLS
@@ -107,3 +108,38 @@ async def test_a_call_waits_for_a_slot_for_at_most_half_of_its_time(servers: Ser
     servers.released.clear()
     with pytest.raises(OutcomeUnknown):
         await servers.call("cat", "hang", seconds=0.2)
+
+
+async def test_calls_of_one_person_over_many_servers_leave_a_thread_for_somebody_else(tmp_path: Path) -> None:
+    """anyio has 40 threads by itself, and each of Ann's calls waits in one."""
+    begun, go_on = list[str](), threading.Event()
+    made = {f"s{number}": waiting_server(begun, go_on) for number in range(12)}
+    configs = [ServerConfig(name=name, inproc=f"x:{name}", trust=Trust.BUNDLED) for name in made]
+    async with hosting(tmp_path, *configs, inproc=made) as host:
+        with for_owner("ann"):
+            calls = [
+                asyncio.create_task(host.call(name, "wait", b"{}", 50)) for name in made for _ in range(4)
+            ]
+        try:
+            await until(lambda: len(begun) == len(calls))
+            with for_owner("ben"):
+                assert (await host.call("s0", "say", b"{}", 50)).text == "here"
+        finally:
+            go_on.set()
+        await asyncio.gather(*calls)
+
+
+def waiting_server(begun: list[str], go_on: threading.Event) -> MCPServer:
+    server = MCPServer("x", version="1", log_level="ERROR")
+
+    @server.tool()
+    def wait() -> str:
+        begun.append("")
+        go_on.wait(60)
+        return ""
+
+    @server.tool()
+    def say() -> str:
+        return "here"
+
+    return server

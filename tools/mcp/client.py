@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import anyio.to_thread
 from mcp.server import MCPServer
 from mcp_types import CallToolResult
 
@@ -30,6 +31,7 @@ from tools.mcp.transport import Connector, OpenClient
 from tools.recipes.reader import RecipeFiles
 
 log = logging.getLogger(__name__)
+SPARE_THREADS = 40  # of anyio, for what is no call of a tool
 CANCEL_SECONDS = 1.0  # beyond the limit, in which the SDK may send the cancellation
 
 
@@ -106,6 +108,7 @@ class Host:
 
     async def start(self, seconds: float = 0.0) -> None:
         """Begin to connect to every server, and wait up to `seconds` for the first attempts."""
+        self._ensure_threads()
         for connection in self._connections.values():
             connection.start()
         attempts = [asyncio.create_task(c.first_attempt_done.wait()) for c in self._connections.values()]
@@ -114,6 +117,13 @@ class Host:
             for wait in late:
                 wait.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+    def _ensure_threads(self) -> None:
+        """A thread for each call that the servers in this process may have at once: else the calls of one person that
+        wait for something could take all of them."""
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        calls = sum(config.concurrency for config in self._configs.values() if config.transport == INPROC)
+        limiter.total_tokens = max(limiter.total_tokens, calls + SPARE_THREADS)
 
     async def stop(self) -> None:
         """Close all connections concurrently. Calls in progress end as unknown."""
