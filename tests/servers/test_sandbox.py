@@ -316,6 +316,7 @@ async def test_stopping_ends_the_calls_that_wait(sandbox: Sandbox) -> None:
     assert (await waiting).stopped
     again = await asyncio.to_thread(sandbox.call, Job("sandboxed.echo", [b"anew"]))
     assert again.data == b"anew"
+    assert await gone(lambda: not children(sandbox))  # else the next test takes it for its own
 
 
 async def test_a_fork_server_that_is_killed_takes_its_children_along_and_is_replaced(
