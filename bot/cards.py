@@ -18,10 +18,10 @@ from bot.slack_retry import REFUSED, SlackError
 from bot.streams import Streams, in_parts
 from gate.actions.versioning import audit_entry
 from gate.rules.action import OWN_CARD, Action, Json, Vote
+from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.messages import LATE, OVER, CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
-from gate.rules.states import State
 from gate.rules.task import Task
 from gate.tasks.pending import PendingItem
 from handlers.slack.listener import To

@@ -17,7 +17,7 @@ from tools.mcp.server_config import ServerConfig
 from tools.model.model_api import PROVIDERS, ModelConfig
 
 if TYPE_CHECKING:
-    from tools.model.client import ProviderModel
+    from tools.model.provider_client import ProviderModel
 
 PLANNERS = ("phrases", "model")
 FORM = "must name a provider and a model: openai:NAME or anthropic:NAME."
@@ -73,7 +73,7 @@ async def line(config: ModelConfig) -> ProviderModel:
     """A line to the model. Loads the libraries for it, which takes seconds: who plans by phrases never pays that."""
 
     def made() -> ProviderModel:
-        from tools.model.client import ProviderModel
+        from tools.model.provider_client import ProviderModel
 
         return ProviderModel(config)
 

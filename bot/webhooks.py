@@ -15,7 +15,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, T
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.engine import Job
-from bot.name_lookups import NameLookups, TooManyLookups
+from bot.webhook_hosts import NameLookups, TooManyLookups
 from gate.rules import jobs as runs
 from gate.rules.access import StreamEvent
 from gate.rules.events import payload

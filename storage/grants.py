@@ -11,10 +11,10 @@ from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, true, 
 
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
+from gate.rules.action_states import State
 from gate.rules.confidence import is_of_its_kind
 from gate.rules.grant_ports import Past
 from gate.rules.grants import Grant
-from gate.rules.states import State
 from gate.rules.tool import Pin
 from storage.api_tables import made, tokens
 from storage.columns import clock, unpacked

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
 from gate.rules.action import OWN_CARD, Action, Session, Vote
+from gate.rules.action_states import State
 from gate.rules.audit import Line
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Turn
@@ -28,7 +29,6 @@ from gate.rules.ports import (
     ThreadContext,
     UndoEntry,
 )
-from gate.rules.states import State
 from gate.rules.task import Task
 from storage import api_tables, tables, task_tables
 from storage.audit_log import Chain
@@ -36,7 +36,7 @@ from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.grants import Grants
 from storage.pending import ASKING, undecided_actions
-from storage.posted import (
+from storage.posted_messages import (
     BEGIN_DRAWING,
     FAILED_DRAW,
     LOST_AFTER,

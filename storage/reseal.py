@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Row, Table, bindparam, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from gate.rules.action_states import State
 from gate.rules.audit import ADOPTED, FORMAT, ROTATED, Entry, key_id
-from gate.rules.states import State
 from gate.rules.webhooks import PREFIX, Webhook
 from storage.api_tables import tokens, webhooks
 from storage.audit_log import Chain, append, last

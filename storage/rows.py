@@ -15,11 +15,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from gate.rules.access import Audience
 from gate.rules.action import ALTERED, EARLIER, Action, Origin, Vote
+from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
 from gate.rules.due_times import due_after
 from gate.rules.planner_port import Exchange, Turn
 from gate.rules.ports import Limits
-from gate.rules.states import State
 from gate.rules.task import (
     Clarification,
     Input,

@@ -19,8 +19,8 @@ from sqlalchemy import (
 
 from gate.rules.access import Audience
 from gate.rules.action import Execution, Json, Person, Proposal, Resolution, ResultReview, Undo
+from gate.rules.action_states import State
 from gate.rules.planner_port import CallReport, Mode, Reply
-from gate.rules.states import State
 from gate.rules.task import Usage
 from storage.columns import Choice, Packed, SessionKey, Time, Words
 from storage.schema import Counted, metadata, partial, text

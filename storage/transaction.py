@@ -13,6 +13,7 @@ from sqlalchemy import ClauseElement, Connection, CursorResult, bindparam, func,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gate.rules.action import Action, Inverse, Json, Session, Vote
+from gate.rules.action_states import Event, State, after
 from gate.rules.audit import Entry, Line, is_genuine
 from gate.rules.due_times import IDLE_SECONDS, card_waited_at
 from gate.rules.events import of_action
@@ -21,18 +22,16 @@ from gate.rules.ledger_ports import ActionParts, TaskParts
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
 from gate.rules.ports import LedgerEvent, Limits, Note, OpenedModal, Posted, Stale, StaleTask, TooManyWaiting
-from gate.rules.states import Event, State, after
 from gate.rules.task import Task
 from gate.rules.task_states import TaskEvent
 from gate.rules.task_states import after as follow
 from storage import statements, tables
-from storage.allowed_changes import action_with_changes, task_with_changes
 from storage.api_tables import made
 from storage.audit_log import Chain, append, decisive, in_turn
 from storage.columns import Words, clock
 from storage.events import event_of_row
 from storage.grants import GrantsTx
-from storage.posted import request_statement, upsert_statement
+from storage.posted_messages import request_statement, upsert_statement
 from storage.reviews import ReviewsTx
 from storage.row_macs import row_macs_of
 from storage.rows import (
@@ -52,6 +51,7 @@ from storage.rows import (
 from storage.server_questions import QuestionsTx
 from storage.tables import actions, inbox
 from storage.task_tables import HOLDS, tasks
+from storage.transition_guard import action_with_changes, task_with_changes
 from storage.webhook_subscriptions import HooksTx
 
 IN_TURN = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=Words), 0)))

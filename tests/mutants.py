@@ -86,7 +86,7 @@ MUTANTS = (
     ),
     one(
         "cancel_after_run", "tests/gate/rules/test_states.py::test_what_has_begun_cannot_be_cancelled",
-        "gate/rules/states.py", "    (S.APPROVED, E.CANCEL): S.CANCELLED,",
+        "gate/rules/action_states.py", "    (S.APPROVED, E.CANCEL): S.CANCELLED,",
         "    (S.APPROVED, E.CANCEL): S.CANCELLED,\n    (S.EXECUTING, E.CANCEL): S.CANCELLED,",
     ),
     one(

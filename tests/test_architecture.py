@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from gate.rules import states, task_states
+from gate.rules import action_states, task_states
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -46,7 +46,7 @@ def test_the_page_is_short() -> None:
 
 
 def test_the_diagram_of_an_action_has_the_arrows_of_the_code() -> None:
-    assert drawn(DIAGRAM.findall(PAGE)[0]) == written(states.ARROWS)
+    assert drawn(DIAGRAM.findall(PAGE)[0]) == written(action_states.ARROWS)
 
 
 def test_the_diagram_of_a_task_has_the_arrows_of_the_code() -> None:
@@ -55,7 +55,7 @@ def test_the_diagram_of_a_task_has_the_arrows_of_the_code() -> None:
 
 def test_the_diagrams_begin_where_actions_and_tasks_do() -> None:
     assert re.findall(r"\[\*\] --> (\w+)", PAGE) == [
-        states.State.PREPARED,
+        action_states.State.PREPARED,
         task_states.TaskState.CLARIFYING,
     ]
 

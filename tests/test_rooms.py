@@ -214,7 +214,7 @@ def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> No
         (rooms.engine_outside_its_port, "bot/engine.py", "from dbos import DBOS"),
         (
             rooms.model_outside_its_line,
-            "tools/model/client.py",
+            "tools/model/provider_client.py",
             "from pydantic_ai.direct import model_request",
         ),
         (rooms.impure_gate, "gate/x.py", "import hashlib\nfrom datetime import datetime"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gate.rules import batch_receipt
 from gate.rules.action import OWN_CARD, Action, Verdict, Vote
-from gate.rules.states import State
+from gate.rules.action_states import State
 from views import buttons
 from views import card as of_action
 from views.block_kit import (

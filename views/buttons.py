@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from gate.rules import batch_receipt
 from gate.rules.action import Action, Verdict
+from gate.rules.action_states import State
 from gate.rules.grants import never_grantable_reason
 from gate.rules.policy import is_only_claimed
-from gate.rules.states import State
 from views.block_kit import Block, button, option, overflow
 
 CONFIRM = "confirm"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gate.rules import batch_receipt
 from gate.rules.action import Action, CallClass, Risk, Verdict, Vote
-from gate.rules.states import State
+from gate.rules.action_states import State
 from gate.rules.task import LAST_WORDS, Task
 from gate.rules.task_states import TaskState
 from views import buttons, preview, result_review_card, task_buttons

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from gate.rules import batch_receipt
 from gate.rules.action import Action, Session, Vote
+from gate.rules.action_states import State
 from gate.rules.messages import PART
 from gate.rules.ports import Note, Posted
 from gate.rules.server_questions import QuestionState, ServerQuestion
-from gate.rules.states import State
 from gate.rules.task import Flow, StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import batch_card, card, notices, server_question

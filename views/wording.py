@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gate.rules.action import Action, Affected, CallClass, Verdict, Vote
+from gate.rules.action_states import State
 from gate.rules.confidence import admitted_failure
 from gate.rules.permissions import deciders
-from gate.rules.states import State
 from views.block_kit import mention, mentions
 
 S = State

@@ -34,7 +34,7 @@ from tools.recipes.reader import load_recipes
 from views.block_kit import visible
 
 if TYPE_CHECKING:
-    from tools.model.client import ProviderModel
+    from tools.model.provider_client import ProviderModel
 
 OLDER = "run `python -m bot migrate`"
 NEWER = "a newer Countersign has made them: start that one, or restore a backup of this one's"

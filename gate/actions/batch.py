@@ -19,12 +19,12 @@ from gate.actions.preview import policy_decision
 from gate.actions.versioning import update_cards
 from gate.rules import batch_receipt, jobs
 from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
+from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.planner_port import Call, Mode, Turn
 from gate.rules.ports import Note, Stale, Unavailable, World
-from gate.rules.states import State
 from gate.rules.unicode_safety import quoted
 
 CARD_CHANGED = (

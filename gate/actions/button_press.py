@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from gate.actions.versioning import audit_entry
 from gate.rules.action import Action, Ref
+from gate.rules.action_states import State
 from gate.rules.audit import Entry
 from gate.rules.permissions import Verb, may
 from gate.rules.ports import Tx, World
-from gate.rules.states import State
 from gate.rules.task import Task
 
 

@@ -27,13 +27,13 @@ from gate.actions.versioning import (
 )
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdict, Vote
+from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
-from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.task import Task
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import MAX_TRIES, phrase_matches

@@ -31,12 +31,12 @@ from gate.actions.versioning import (
 )
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
+from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves, parse, stored_args
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, text_of
-from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.thread_commands import Assign, Replace
 from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
 from gate.rules.undo_privacy import preview_of_undo

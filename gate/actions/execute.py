@@ -24,6 +24,7 @@ from gate.actions.undone_action import move_original
 from gate.actions.versioning import audit_entry, logged_result, update_cards
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Claim, Execution, Outcome, ResultReview, Undo, Verdict, Vote
+from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import stored_args
 from gate.rules.grants import adds_no_words, returns_outside_content
@@ -31,7 +32,6 @@ from gate.rules.permissions import Verb, has_enough_votes, may
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.previews import target_of
 from gate.rules.receipt import intact
-from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec

@@ -10,10 +10,10 @@ from gate.actions.confirm import expire, notify_ended
 from gate.actions.execute import NOT_STARTED_IN_TIME, cancel_approved, outcome_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Outcome, Session
+from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.due_times import IDLE_SECONDS
 from gate.rules.planner_port import Turn
 from gate.rules.ports import DueItem, Stale, World
-from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.task import Step, Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, feedback, plan_review, step_check

@@ -14,12 +14,12 @@ from gate.actions.prepare import CallRequest, CheckedCall, as_sentence, check_ca
 from gate.actions.versioning import audit_entry, logged_result
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome, Verdict
+from gate.rules.action_states import State
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.ports import Note, Tx, World
 from gate.rules.reviews import Phase, released
-from gate.rules.states import State
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import Answer, Follow, ServerUnavailable, ToolSpec
 

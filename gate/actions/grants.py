@@ -17,13 +17,13 @@ from gate.actions.button_press import (
 from gate.actions.edit import without_bound_args
 from gate.actions.grant_consent import grant_label, untrusted_input_reason
 from gate.rules.action import Action, Json, Session
+from gate.rules.action_states import State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import stored_args
 from gate.rules.grants import HOURS, Grant, Pattern, describe_patterns, grant_patterns, never_grantable_reason
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, account
 from gate.rules.ports import Tx, World
-from gate.rules.states import State
 from gate.rules.unicode_safety import quoted
 
 KIND = "grant"  # of the window in which it is given

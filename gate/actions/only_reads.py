@@ -18,11 +18,11 @@ from gate.actions.button_press import (
 )
 from gate.actions.versioning import audit_entry
 from gate.rules.action import Action
+from gate.rules.action_states import State
 from gate.rules.permissions import Verb, may
 from gate.rules.policy import is_only_claimed
 from gate.rules.ports import World
 from gate.rules.receipt import intact
-from gate.rules.states import State
 from gate.rules.tool import Pin, ToolSpec
 from gate.rules.unicode_safety import quoted
 

@@ -38,6 +38,7 @@ from gate.rules.action import (
     Source,
     Verdict,
 )
+from gate.rules.action_states import State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
@@ -48,7 +49,6 @@ from gate.rules.planner_port import Call
 from gate.rules.policy import is_only_claimed, made_private, without_claim_offer
 from gate.rules.ports import Tx, Unavailable, World
 from gate.rules.reviews import Phase
-from gate.rules.states import State
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
 
 MAX_SUGGESTIONS = 3  # reasons given with a refusal

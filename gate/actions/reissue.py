@@ -12,13 +12,13 @@ from gate.actions.prepare import CallRequest, Refused, prepare
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Ref
+from gate.rules.action_states import State
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call
 from gate.rules.plans import step_of
 from gate.rules.ports import Note, World
-from gate.rules.states import State
 from gate.rules.unicode_safety import quoted
 from gate.tasks.step_action import StepNotCurrent, may_become, step_renewer
 

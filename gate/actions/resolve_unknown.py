@@ -13,12 +13,12 @@ from gate.actions.undone_action import move_original
 from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome
+from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, Stale, World
 from gate.rules.previews import measured, text_of
-from gate.rules.states import Event, NoSuchArrow, State
 from gate.rules.templates import TemplateError
 
 

@@ -20,12 +20,12 @@ from gate.actions.follow import begin_following
 from gate.actions.review_log import record_review
 from gate.actions.versioning import audit_entry, logged_result
 from gate.rules.action import Action, Json, ResultDecision, ResultReview
+from gate.rules.action_states import State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
 from gate.rules.reviews import COMMENT, one_result, released, same, step_result
-from gate.rules.states import State
 from gate.rules.tool import InvalidAnswer, Problem
 
 CHANGE, REJECT = "held_change", "held_reject"  # the kinds of the two windows

@@ -41,6 +41,7 @@ from gate.rules.action import (
     Verdict,
     Vote,
 )
+from gate.rules.action_states import NoSuchArrow, State
 from gate.rules.canonical_json import BadArguments, canonical, stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
@@ -48,7 +49,6 @@ from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import text_of, way_back
 from gate.rules.receipt import intact
-from gate.rules.states import NoSuchArrow, State
 from gate.rules.templates import TemplateError, expand, look_up
 from gate.rules.tool import Read, ToolSpec
 from gate.rules.undo_privacy import decision_on_undo, preview_of_undo

@@ -7,8 +7,8 @@ from dataclasses import replace
 from gate.actions.versioning import audit_entry, update_cards
 from gate.rules import jobs
 from gate.rules.action import Action
+from gate.rules.action_states import Event
 from gate.rules.ports import Stale, Tx
-from gate.rules.states import Event
 
 
 async def move_original(tx: Tx, undo: Action, event: Event) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gate.actions.preview import PreviewResult
 from gate.rules.action import Action, Decision, Proposal, Resolution, Source, Verdict
+from gate.rules.action_states import Event, State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import canonical, stored_args
 from gate.rules.messages import PROGRESS_DELAY, cards_of
@@ -16,7 +17,6 @@ from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Lease, Tx, World
 from gate.rules.previews import has_deceptive_text, measured
 from gate.rules.receipt import receipt
-from gate.rules.states import Event, State
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import phrase_for

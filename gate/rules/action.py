@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from gate.rules.states import SETTLED, State
+from gate.rules.action_states import SETTLED, State
 
 # Of a row: written by a version without MACs; not as it was written.
 EARLIER, ALTERED = "earlier", "altered"
@@ -277,8 +277,8 @@ class Undo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One proposed tool call and its life. Only the ledger moves it, along the arrows of gate/rules/states.py. Its
-    parts are replaced as a whole."""
+    """One proposed tool call and its life. Only the ledger moves it, along the arrows of gate/rules/action_states.py.
+    Its parts are replaced as a whole."""
 
     id: str
     version: int  # counts what was shown: an edit makes a new one and voids every vote

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from gate.rules.action import Action, Verdict
-from gate.rules.states import State
+from gate.rules.action_states import State
 
 MAX_CALLS = 12  # actions on one card
 

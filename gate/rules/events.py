@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from gate.rules.action import Action, CallClass, Json, Risk
+from gate.rules.action_states import State
 from gate.rules.messages import LedgerEvent
-from gate.rules.states import State
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 

@@ -21,6 +21,7 @@ from gate.rules.action import (
     Undo,
     Vote,
 )
+from gate.rules.action_states import Event
 from gate.rules.audit import Entry, Line
 from gate.rules.grant_ports import Grants, GrantsTx
 from gate.rules.jobs import Run
@@ -28,7 +29,6 @@ from gate.rules.messages import CardKey, LedgerEvent, Note, OpenedModal, Posted,
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
 from gate.rules.question_ports import Questions, QuestionsTx
 from gate.rules.reviews import Reviews, ReviewsTx
-from gate.rules.states import Event
 from gate.rules.task import (
     Clarification,
     Flow,
@@ -106,7 +106,8 @@ class PlannerUnavailable(Unavailable):
 
 
 class ActionParts(TypedDict, total=False):
-    """What a transaction may change of an action; the rest is changed by the arrows of gate/rules/states.py alone."""
+    """What a transaction may change of an action; the rest is changed by the arrows of gate/rules/action_states.py
+    alone."""
 
     origin: Origin
     proposal: Proposal

@@ -10,9 +10,9 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from gate.rules.action import Action, Json, Person, Session
+from gate.rules.action_states import State
 from gate.rules.permissions import Ruling, Verb, account, may
 from gate.rules.policy import Policy
-from gate.rules.states import State
 from gate.rules.tool import Problem
 
 MOST_MESSAGE = 2_000  # characters of a server's message that are kept

@@ -6,8 +6,8 @@ from dataclasses import replace
 from enum import StrEnum
 
 from gate.rules.action import Action, Preview, ResultDecision, ResultReview
+from gate.rules.action_states import State
 from gate.rules.plans import place, step_of
-from gate.rules.states import State
 from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
 

@@ -10,10 +10,10 @@ from gate.actions.confirm import drop_lease
 from gate.actions.review_log import record_step_review
 from gate.rules import jobs, plans
 from gate.rules.action import Action, ResultDecision
+from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Stale, Tx, World
-from gate.rules.states import State
 from gate.rules.task import Flow, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import step_check

@@ -11,6 +11,7 @@ from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.actions.preview import policy_decision
 from gate.rules import jobs
 from gate.rules.action import Action, Decision, Json, Ref, Verdict
+from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.ids import derive_id
@@ -34,7 +35,6 @@ from gate.rules.planner_port import (
 )
 from gate.rules.plans import applies_when
 from gate.rules.ports import Note, PlannerUnavailable, StaleTask, Unavailable, World
-from gate.rules.states import State
 from gate.rules.task import Flow, Instruction, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import run_steps

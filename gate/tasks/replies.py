@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gate.actions.batch import card_groups
 from gate.actions.prepare import Answered, Refused
 from gate.rules.action import Action, CallClass, Json
+from gate.rules.action_states import State
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
@@ -32,7 +33,6 @@ from gate.rules.plans import SMALL, with_failure
 from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
-from gate.rules.states import State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
 from gate.tasks.task_transitions import rewrite_result

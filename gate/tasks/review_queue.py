@@ -7,6 +7,7 @@ import contextlib
 from gate.actions.review_log import step_under_review
 from gate.rules import plans
 from gate.rules.action import Action, Json
+from gate.rules.action_states import State
 from gate.rules.canonical_json import stored_args
 from gate.rules.ports import Pending, Unavailable, World
 from gate.rules.reviews import (
@@ -18,7 +19,6 @@ from gate.rules.reviews import (
     version_after,
     version_before,
 )
-from gate.rules.states import State
 from gate.rules.task import Task
 from gate.tasks.plan_preview import is_shown_in_thread
 

@@ -8,6 +8,7 @@ from gate.actions.confirm import drop_lease
 from gate.actions.prepare import Answered, Keep, Refused, prepare
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Verdict
+from gate.rules.action_states import State
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.ids import derive_id
 from gate.rules.ledger_ports import TaskParts
@@ -15,11 +16,10 @@ from gate.rules.planner_port import Clarify, Done, Mode, ProposePlan, Turn
 from gate.rules.ports import Note, StaleTask, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.states import State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.tasks import clarify, replies, step_check, undo_all, wishes
+from gate.tasks import clarify, pause_requests, replies, step_check, undo_all
 from gate.tasks.plan_preview import call_of_step
 from gate.tasks.slow_answers import server_name, telling_if_late
 from gate.tasks.step_action import (
@@ -102,9 +102,9 @@ async def _advance_once(world: World, task: Task, seen: Progress) -> Task | None
     ready = [step for step in plan.ready if _may_begin(task, step)]
     if ready:
         return await _begin(world, task, ready[0], seen)
-    if plan.begun and not await wishes.only_waits(world, task, plan):
+    if plan.begun and not await pause_requests.only_waits(world, task, plan):
         return None
-    return await wishes.stop_or_pause(world, task)
+    return await pause_requests.stop_or_pause(world, task)
 
 
 def _may_begin(task: Task, step: Step) -> bool:

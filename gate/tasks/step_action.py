@@ -10,12 +10,12 @@ from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.actions.versioning import audit_entry, record_proposed, with_receipt
 from gate.rules import plans
 from gate.rules.action import Action, Vote
+from gate.rules.action_states import Event, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
 from gate.rules.previews import target_of
 from gate.rules.reviews import released
-from gate.rules.states import Event, State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState

@@ -9,9 +9,9 @@ from gate.actions import undo
 from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Ref
+from gate.rules.action_states import State
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Tx, World
-from gate.rules.states import State
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
 from gate.rules.unicode_safety import quoted

@@ -10,9 +10,9 @@ from gate.actions.prepare import Answered
 from gate.rules import access
 from gate.rules.access import Token
 from gate.rules.action import Action, Outcome, Preview
+from gate.rules.action_states import State
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
-from gate.rules.states import State
 from gate.rules.undo_privacy import told_args
 from gate.tasks.review_queue import pending_of_action
 from handlers.api import models

@@ -13,10 +13,10 @@ from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.rules import access
 from gate.rules.access import Listed, TokenKind, may_read_held
 from gate.rules.action import Action, Ref, Risk, Session
+from gate.rules.action_states import SETTLED, State
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call as Proposal
-from gate.rules.states import SETTLED, State
 from gate.rules.tool import InvalidAnswer
 from gate.rules.unreleased_results import redacted_action, redacted_undo
 from handlers.api import action_responses, models

@@ -30,6 +30,7 @@ from gate.actions.preview import policy_decision
 from gate.rules import access
 from gate.rules.access import Token
 from gate.rules.action import Action, Json, Ref, Session, Verdict
+from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.jobs import for_owner
 from gate.rules.messages import permalink
@@ -37,7 +38,6 @@ from gate.rules.permissions import Ruling
 from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase
-from gate.rules.states import State
 from gate.rules.tool import ToolSpec
 from gate.rules.tool_offers import offered_tools
 from handlers.api.endpoint import BROKEN, BUSY, owner_of

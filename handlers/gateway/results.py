@@ -9,9 +9,9 @@ from mcp_types import CallToolResult, ContentBlock, ListToolsResult, TextContent
 
 from gate.actions.prepare import Answered
 from gate.rules.action import Action, CallClass, Json, ResultDecision
+from gate.rules.action_states import State
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
-from gate.rules.states import State
 from gate.rules.tool import Trust
 from gate.rules.tool_offers import OfferedTool, offered_schema
 from handlers.api.route import plain_text

@@ -16,9 +16,9 @@ from gate.actions import confirm
 from gate.actions.button_press import Press
 from gate.rules.access import StreamEvent, Token, TokenKind
 from gate.rules.action import Action, Ref
+from gate.rules.action_states import SETTLED, State
 from gate.rules.ids import derive_id
 from gate.rules.ports import Ledger, Unavailable
-from gate.rules.states import SETTLED, State
 from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
 from handlers.api.request import BODY_SECONDS

@@ -13,9 +13,9 @@ from gate.actions.button_press import NOT_FOUND, Press, PressResult, already_dec
 from gate.actions.edit import edit_form
 from gate.actions.shown_results import whole_result
 from gate.rules.action import Ref
+from gate.rules.action_states import State
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, OpenedModal, World
-from gate.rules.states import State
 from gate.rules.task import Task
 from handlers.slack.listener import Opening, Reply, reply_for
 from handlers.slack.modals import MODALS, form_of, release

@@ -8,8 +8,8 @@ from typing import Any
 
 from gate.actions import grants
 from gate.actions.button_press import PressResult
+from gate.rules.action_states import State
 from gate.rules.ports import World
-from gate.rules.states import State
 from gate.tasks.pending import waiting_for
 from handlers.slack.listener import Reply
 from handlers.slack.payloads import Click

@@ -14,9 +14,9 @@ from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.actions.reissue import reissue_by_press
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
+from gate.rules.action_states import State
 from gate.rules.grants import Grant
 from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
-from gate.rules.states import State
 from gate.rules.task import Assessment, Task
 from gate.tasks import plan
 from handlers.api.route import Route

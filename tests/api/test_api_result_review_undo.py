@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import seen
 from tests.api.test_api_events import listening

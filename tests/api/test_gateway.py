@@ -19,10 +19,10 @@ from mcp_types import CallToolResult, ElicitResult
 from gate.actions import confirm, preview
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Decision
+from gate.rules.action_states import SETTLED, State
 from gate.rules.canonical_json import MAX_BYTES
 from gate.rules.ids import derive_id
 from gate.rules.policy import Policy, Rule, decide
-from gate.rules.states import SETTLED, State
 from gate.rules.tool import Hints, ToolSpec
 from handlers.gateway.waiting import pending_or_next_id
 from tests.api.api_server import Api, Client

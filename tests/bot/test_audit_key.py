@@ -18,8 +18,8 @@ from bot.row_sealing import noted_head, seal_once
 from bot.settings import Secret, Settings, SettingsError
 from gate.rules.access import IssuedToken, Token, TokenKind
 from gate.rules.action import EARLIER
+from gate.rules.action_states import State
 from gate.rules.audit import GENESIS, Entry, mac
-from gate.rules.states import State
 from gate.rules.webhooks import Webhook
 from storage.api_tables import tokens, webhooks
 from storage.audit_log import Chain, append, last, verify

@@ -19,7 +19,7 @@ from aiohttp import ClientError, web
 from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
-from bot.name_lookups import MAX_PER_OWNER, NameLookups
+from bot.webhook_hosts import MAX_PER_OWNER, NameLookups
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
 from gate.rules.ports import LedgerEvent

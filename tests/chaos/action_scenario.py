@@ -17,11 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bot.mcp_connect import connected
 from bot.settings import Settings
 from gate.rules.action import Action
+from gate.rules.action_states import SETTLED, State
 from gate.rules.canonical_json import parse
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Mode
 from gate.rules.ports import Unavailable
-from gate.rules.states import SETTLED, State
 from gate.rules.tool import Pin
 from storage.audit_log import entries, verify
 from storage.database import open_engine

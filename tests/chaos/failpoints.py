@@ -16,11 +16,11 @@ from aiohttp import web
 
 from bot.cards import OnDraw
 from gate.rules.action import Action
+from gate.rules.action_states import Event, State
 from gate.rules.audit import Entry
 from gate.rules.messages import CardKey
 from gate.rules.ports import LedgerEvent, World
 from gate.rules.reviews import Phase
-from gate.rules.states import Event, State
 from gate.rules.task import PauseReason, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Answer

@@ -13,9 +13,9 @@ from typing import Any
 from aiohttp import ClientError, ClientSession
 
 from gate.rules.access import TokenKind
+from gate.rules.action_states import State
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase, ReviewDecision, version_before
-from gate.rules.states import State
 from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
 from storage.leases import open_redis

@@ -18,10 +18,10 @@ from gate.actions import confirm, edit, expiry
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
+from gate.rules.action_states import State
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Call
 from gate.rules.ports import DueItem
-from gate.rules.states import State
 from gate.rules.thread_commands import Replace
 from storage.audit_log import entries, verify
 from storage.database import open_engine

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
 from tests.chaos.failpoints import POINTS
 from tests.chaos.replicas import until

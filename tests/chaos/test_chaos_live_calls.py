@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.chaos.action_scenario import Stage, Told, assert_nothing_is_left, staged
 from tests.chaos.recording_server import ASKED, DONE, strikes
 from tests.chaos.replicas import LIMITS, until

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
 from tests.chaos.replicas import INSTALLED
 from workspace.delivery import Attempt, Kind, SignedHttp, encode, sign

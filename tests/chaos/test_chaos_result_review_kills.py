@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
+from gate.rules.action_states import State
 from gate.rules.reviews import Phase, version_after
-from gate.rules.states import State
 from tests.chaos.action_scenario import TEAM, Stage, Told, assert_nothing_is_left, staged
 from tests.chaos.review_scenarios import AWAY, line, policy, resume
 from tests.chaos.test_chaos_kill import replaced

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gate.rules.action import Session
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose
-from gate.rules.states import State
 from gate.rules.task_states import TaskState
 from tests.handlers.slack_task import Story, begun, proposes, write
 from tests.slack_app import ANN, BEN, OPS, TEAM, Card, Edge, said_in

@@ -15,8 +15,8 @@ from tests.handlers.slack_task import begun, proposes, write
 from tests.model_stub import Answer, ModelStub, calls, says
 from tests.slack_app import AGES, ANN, BEN, OPS, Card, Edge
 from tests.views.samples import parts, shown
-from tools.model.client import ProviderModel
 from tools.model.planner import ModelPlanner
+from tools.model.provider_client import ProviderModel
 from workspace.faults import Refused
 from workspace.state import Message
 

@@ -11,9 +11,9 @@ from gate.actions import edit, only_reads
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Approvers, CallClass, Ref, Session
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule, is_only_claimed
-from gate.rules.states import State
 from gate.rules.tool import Hints, Pin, ToolSpec
 from storage.tool_pins import PinStore
 from tests.gate.fake_tools import TEXT, schema

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gate.rules.action import Session
-from gate.rules.states import State
+from gate.rules.action_states import State
 from gate.rules.task import Assessment
 from gate.rules.task_states import TaskState
 from handlers.slack.payloads import Click

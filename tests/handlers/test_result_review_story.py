@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gate.rules.action_states import State
 from gate.rules.reviews import released
-from gate.rules.states import State
 from gate.tasks import review_queue
 from tests.handlers.test_lists import listed, newest
 from tests.slack_app import AGES, ANN, BEN, OPS, TEAM, Card, Edge, said_in, says

@@ -17,7 +17,7 @@ from tests.model_stub import ModelStub, Script
 from tests.tools.mcp_hosts import hosting
 from tools.mcp.client import Host
 from tools.mcp.server_config import ServerConfig
-from tools.model.client import ProviderModel
+from tools.model.provider_client import ProviderModel
 from tools.model.sampling import ModelSampler
 
 

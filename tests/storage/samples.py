@@ -13,8 +13,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 from gate.rules.action import Action, Approvers, CallClass, Inverse, Json, Preview, Risk, Session, Verdict
+from gate.rules.action_states import State
 from gate.rules.audit import Entry
-from gate.rules.states import State
 from tests.actions import action_of
 
 THREAD = Session("T1", "C1", "1700000000.000100")

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Session
+from gate.rules.action_states import Event
 from gate.rules.messages import LedgerEvent
-from gate.rules.states import Event
 from gate.rules.webhooks import Webhook, secret_of
 from storage.api_tables import webhooks
 from storage.events import EventLog

@@ -13,10 +13,10 @@ from sqlalchemy.event import listen
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.action import Action, Claim, Execution, Undo, Vote
+from gate.rules.action_states import ARROWS, Event, NoSuchArrow, State, after
 from gate.rules.audit import Entry
 from gate.rules.jobs import undo
 from gate.rules.ports import ActionContext, Stale
-from gate.rules.states import ARROWS, Event, NoSuchArrow, State, after
 from storage.columns import clock
 from storage.ledger import SqlLedger
 from tests.actions import but

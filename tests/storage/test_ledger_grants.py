@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from gate.rules.action import CallClass, Session
+from gate.rules.action_states import State
 from gate.rules.grants import Grant, MatchKind, Pattern
-from gate.rules.states import State
 from storage.ledger import SqlLedger
 from tests.storage.samples import LATER, THREAD, action
 

@@ -10,8 +10,8 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.action import Session, Undo
+from gate.rules.action_states import State
 from gate.rules.planner_port import Incoming
-from gate.rules.states import State
 from storage.ledger import SqlLedger
 from storage.rows import action_row, entry_row, plain
 from storage.schema import metadata

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.action import Session
+from gate.rules.action_states import State
 from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord
-from gate.rules.states import State
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD, action, json_values
 from tests.storage.test_ledger_plans import explained

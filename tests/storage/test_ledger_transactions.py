@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from gate.rules.action_states import Event
 from gate.rules.jobs import Run, undo
 from gate.rules.ports import Posted, Stale, Tx, Unavailable
-from gate.rules.states import Event
 from storage.audit_log import verify
 from storage.database import open_engine
 from storage.ledger import MAX_BACKGROUND, NestedTransaction, SqlLedger

@@ -38,7 +38,7 @@ from gate.rules.action import (
     Risk,
     Verdict,
 )
-from gate.rules.states import State
+from gate.rules.action_states import State
 from storage.codec import dumps, loads
 from storage.columns import Choice, Packed, SessionKey, Time, Words
 from storage.database import BadDatabaseUrl, open_engine

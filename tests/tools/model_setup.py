@@ -14,8 +14,8 @@ from gate.rules.policy import Policy
 from gate.rules.tool import Answer, Hints, Problem, ServerStatus, ToolSpec, Trust
 from tests.model_stub import ModelStub, Script
 from tools.mcp.schema import problems
-from tools.model.client import ProviderModel
 from tools.model.planner import LIMITS, ModelLimits, ModelPlanner
+from tools.model.provider_client import ProviderModel
 
 SESSION = Session("T1", "C1", "1.0")
 ANN, BOB = "U1ANN", "U2BOB"

@@ -27,9 +27,9 @@ from tests.tools.model_setup import (
     then,
     turn,
 )
-from tools.model.client import ProviderModel
 from tools.model.model_api import ModelConfig
 from tools.model.planner import ModelPlanner
+from tools.model.provider_client import ProviderModel
 
 DELETE = {"type": "tool_use", "id": "toolu_1", "name": "files__delete_file", "input": {"path": "a.md"}}
 

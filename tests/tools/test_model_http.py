@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from gate.rules.ports import PlannerUnavailable
-from tools.model.client import ProviderModel
 from tools.model.model_api import ModelConfig, ModelRefused, Request, UserMessage
+from tools.model.provider_client import ProviderModel
 
 ASKED = Request("Be brief.", (UserMessage("Hello"),), ())
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

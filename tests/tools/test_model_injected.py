@@ -16,8 +16,8 @@ from gate.rules.task import Remark
 from tests.injections import WAYS, Injection, injections
 from tests.model_stub import ModelStub, obey
 from tests.tools.model_setup import BOB, FILES, NOW, ListedTools, brief, done, planning, reply, then, turn
-from tools.model.client import ProviderModel
 from tools.model.planner import ModelPlanner
+from tools.model.provider_client import ProviderModel
 
 ORDERS = {
     "files__delete_file": {"path": "secret-{n}.md"},

@@ -21,8 +21,8 @@ from tests.model_stub import Answer, ModelStub, Script, both, calls, fails, nons
 from tests.storage.samples import THREAD, action
 from tests.tasks import step_of, task_of
 from tests.tools.model_setup import NOW
-from tools.model.client import ProviderModel
 from tools.model.judge import MAX_RESULT, ModelJudge, RulesThenModel
+from tools.model.provider_client import ProviderModel
 
 MOVED = action(outcome=Outcome("success", "moved a.md", {"ok": True}))
 TASK = task_of(

@@ -24,7 +24,7 @@ from tests.warm import warm
 from tools.mcp.client import Host
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.server_requests import NO_CALL, NO_MODEL, NO_RECORD, TEXT_ONLY
-from tools.model.client import ProviderModel
+from tools.model.provider_client import ProviderModel
 from tools.model.sampling import ModelSampler
 
 SERVER = Path(__file__).with_name("sampling_server.py")

@@ -25,10 +25,10 @@ from gate.actions import expiry, resolve_unknown, result_review, undo
 from gate.actions.button_press import TaskPress
 from gate.rules.access import IssuedToken
 from gate.rules.action import Action, Approvers, Ref, Session
+from gate.rules.action_states import State
 from gate.rules.jobs import Run
 from gate.rules.policy import Policy, Rule
 from gate.rules.reviews import Phase, Review
-from gate.rules.states import State
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, control, feedback, plan

@@ -19,7 +19,7 @@ from gate.rules.action import (
     Verdict,
     Vote,
 )
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.actions import action_of, but
 from views import payload_check
 from views.block_kit import Message

@@ -9,7 +9,7 @@ import pytest
 
 from gate.rules import batch_receipt
 from gate.rules.action import OWN_CARD, Action, Approvers, CallClass, Fact, Outcome, Ref, Verdict
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.actions import but
 from tests.views.samples import DELETE, INVERSE, MOVE, action, buttons, destructive, parts, sent, shown, yes
 from views import buttons as ids_of

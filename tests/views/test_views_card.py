@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from gate.rules.action import Affected, Approvers, CallClass, Fact, Outcome, Preview, Ref, Risk, Verdict
-from gate.rules.states import State
+from gate.rules.action_states import State
 from tests.actions import but
 from tests.views.samples import (
     DELETE,

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from gate.rules.action import Approvers, CallClass, Fact, Ref, Verdict, Vote
+from gate.rules.action_states import State
 from gate.rules.grants import MAX_LENGTH, Grant, MatchKind, Pattern, describe_patterns, grant_patterns
 from gate.rules.ports import Note
-from gate.rules.states import State
 from tests.views.samples import MOVE, NOW, action, buttons, destructive, parts, sent, shown
 from tests.views.test_views_hostile import CORPUS
 from views import grants, notices, payload_check

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
+from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
 from gate.rules.ports import Note, UndoEntry
-from gate.rules.states import State
 from gate.rules.task import Missing, PauseReason, Question
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Problem

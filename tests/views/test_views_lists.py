@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Approvers, Outcome, Verdict
+from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
 from gate.rules.ports import Note, UndoEntry
-from gate.rules.states import State
 from gate.rules.task import Flow, PauseReason, StepReview, StepState
 from gate.rules.task_states import TaskState
 from gate.tasks.pending import PendingItem

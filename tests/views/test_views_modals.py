@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Approvers, Outcome, Verdict
+from gate.rules.action_states import State
 from gate.rules.canonical_json import canonical
-from gate.rules.states import State
 from tests.views.samples import DELETE, action, destructive, done, opened, parts, shown, yes
 from views import modals
 from views.buttons import untagged

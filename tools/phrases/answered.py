@@ -10,14 +10,14 @@ from gate.rules.action import Json
 from gate.rules.task import Missing, Question
 from gate.rules.templates import names
 from gate.rules.tool import ToolSpec
-from tools.phrases.no_names import DAY
+from tools.phrases.doubtful_messages import is_no_answer, is_withdrawal
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Phrase
 from tools.phrases.plan_draft import Unclear
-from tools.phrases.second_thoughts import is_no_answer, is_withdrawal
 from tools.phrases.sentence_patterns import Found
 from tools.phrases.tokenize import MARK, Heard, hear
 from tools.phrases.typed_values import clipped, words
+from tools.phrases.words_not_names import DAY
 
 TOWARDS = re.compile(r"(?:to|into|in|onto|under|as)[ \t]++(?=\S)", re.IGNORECASE)  # “to archive” is archive
 WITHDRAWN = "I did nothing, because you wrote “{}”. To go on, write the whole instruction."

@@ -13,6 +13,7 @@ from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
 from gate.rules.thread_commands import help_topic
 from tools.phrases.answered import blamed, filled, open_slots
+from tools.phrases.doubtful_messages import under_heading
 from tools.phrases.help import guide, servers, welcome
 from tools.phrases.listing import Memo
 from tools.phrases.name_lookup import NameLookup, Names, Said
@@ -21,7 +22,6 @@ from tools.phrases.phrasebook import PhraseBook
 from tools.phrases.plan_draft import NotThere, Piece, Unclear, class_of, not_there, renumbered, title
 from tools.phrases.runbook_steps import Looking, Seen
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
-from tools.phrases.second_thoughts import under_heading
 from tools.phrases.sentence_patterns import LONGEST, Found, begun, best, match
 from tools.phrases.suggestions import away, elsewhere, missed, near
 from tools.phrases.titles import refuse_question

@@ -22,18 +22,26 @@ from gate.rules.task import Missing, Question
 from gate.rules.templates import expand
 from tools.mcp.schema import either
 from tools.phrases.back_references import ONE, SEVERAL
+from tools.phrases.doubtful_messages import is_withdrawal
 from tools.phrases.listing import SHORT, WORD, Entry, Listing, Memo, name_of, singular
 from tools.phrases.listing import words as _words
 from tools.phrases.new_names import BLANK, ENDING, is_file_name, new_folder, new_name, pattern_of, refuse_mail
-from tools.phrases.no_names import FOLDER_BEFORE, NO_WORD, WHOSE, Kind, no_folder, other_kind, refuse_no_name
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import Lookup, NameKind
 from tools.phrases.plan_draft import NotThere, Unclear
 from tools.phrases.runbook_steps import Looking, Seen, key_of, result_of
-from tools.phrases.second_thoughts import is_withdrawal
 from tools.phrases.titles import refuse_doubtful_name
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import clipped
+from tools.phrases.words_not_names import (
+    FOLDER_BEFORE,
+    NO_WORD,
+    WHOSE,
+    Kind,
+    no_folder,
+    other_kind,
+    refuse_no_name,
+)
 
 PATH = re.compile(r"[/*]|\.[A-Za-z0-9]{1,8}$|^\.{1,2}$")  # a slash, a pattern, an ending
 ARTICLE = re.compile(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tools.phrases.no_names import PRONOUNS, refuse_no_name
 from tools.phrases.plan_draft import Unclear
 from tools.phrases.titles import refuse_doubtful_name
 from tools.phrases.typed_values import clipped
+from tools.phrases.words_not_names import PRONOUNS, refuse_no_name
 
 BLANK = re.compile(r"[\s\0]")
 ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")

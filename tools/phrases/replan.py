@@ -12,9 +12,9 @@ from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint, Step
 from gate.rules.thread_commands import QUOTES, Assign, Replace, edit
+from tools.phrases.doubtful_messages import under_heading
 from tools.phrases.interpret import MOST, Understanding
 from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
-from tools.phrases.second_thoughts import under_heading
 from tools.phrases.sentence_patterns import LONGEST, spoken
 from tools.phrases.tokenize import WIDE, Heard, headed, hear, joints, lines
 from tools.phrases.typed_values import clipped, fitted, unfit

@@ -24,12 +24,12 @@ from tools.phrases.help import (
     servers,
     usable,
 )
-from tools.phrases.no_names import other_kind
 from tools.phrases.phrasebook import Phrase, PhraseBook
 from tools.phrases.plan_draft import not_there, plain_word
 from tools.phrases.sentence_patterns import SHORT, SLOT, VALUE, best, plain, spoken
 from tools.phrases.tokenize import Heard
 from tools.phrases.typed_values import bullets
+from tools.phrases.words_not_names import other_kind
 
 WORD = re.compile(r"[a-z]{2,30}")
 AT_WILL = re.compile(r"\[[^\[\]]*\]")  # words of a sentence that may be left out

@@ -6,9 +6,9 @@ import re
 
 from tools.phrases.moments import CLOCK, TIME, WEEKDAY
 from tools.phrases.moments import DAY as ANY_DAY
-from tools.phrases.no_names import DAY
 from tools.phrases.plan_draft import Unclear
 from tools.phrases.typed_values import clipped
+from tools.phrases.words_not_names import DAY
 
 # In any title
 CONDITION = (

@@ -13,11 +13,11 @@ from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules import thread_commands
 from gate.rules.action import Approvers, CallClass, Risk
+from gate.rules.action_states import State
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call, CancelPending, Propose
 from gate.rules.policy import Rule
 from gate.rules.previews import MAX_AFFECTED, build
-from gate.rules.states import State
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import InvalidAnswer, Recipe, Show
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran

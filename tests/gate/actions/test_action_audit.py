@@ -6,8 +6,8 @@ from sqlalchemy import text
 
 from gate.actions import confirm, undo
 from gate.actions.prepare import CallRequest, prepare
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call
-from gate.rules.states import State
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
 
 

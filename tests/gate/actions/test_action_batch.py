@@ -16,11 +16,11 @@ from gate.actions.batch import GroupPress
 from gate.rules import batch_receipt
 from gate.rules import jobs as runs
 from gate.rules.action import OWN_CARD, Action, Approvers, Ref
+from gate.rules.action_states import State
 from gate.rules.messages import PART
 from gate.rules.planner_port import Call, Mode, Propose, Turn
 from gate.rules.policy import Rule
 from gate.rules.ports import Posted, Unavailable
-from gate.rules.states import State
 from gate.tasks import planner_turn
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, GIL, TEAM, Scene, nothing_ran
 

@@ -9,10 +9,10 @@ import pytest
 
 from gate.actions import confirm, edit
 from gate.rules.action import Approvers
+from gate.rules.action_states import State
 from gate.rules.policy import Rule
 from gate.rules.ports import OpenedModal
 from gate.rules.receipt import intact
-from gate.rules.states import State
 from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, BOT, CLEO, DORA, GIL, SAM, Scene, nothing_ran
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import execute, expiry, resolve_unknown
+from gate.rules.action_states import State
 from gate.rules.canonical_json import parse
 from gate.rules.ports import Unavailable
-from gate.rules.states import State
 from gate.rules.tool import Answer, ToolSpec
 from tests.gate.fake_tools import Desk
 from tests.gate.gate_setup import ANN, BEN, Scene

@@ -14,11 +14,11 @@ from bot.job_routes import jobs
 from gate.actions import result_review, undo
 from gate.actions.follow import MOST_FAILURES, MOST_LINES, MOST_MESSAGES, NOT_FREE
 from gate.rules.action import Action, CallClass
+from gate.rules.action_states import State
 from gate.rules.jobs import Run
 from gate.rules.policy import Rule
 from gate.rules.ports import Note
 from gate.rules.reviews import Phase
-from gate.rules.states import State
 from gate.rules.tool import Answer, Follow, Read, ServerUnavailable
 from tests.gate.gate_setup import Scene
 from tests.gate.tasks.test_task_step_review import reviewing

@@ -15,10 +15,10 @@ from gate.actions.batch import GroupConfirmation
 from gate.actions.button_press import PressResult
 from gate.rules import jobs as runs
 from gate.rules.action import ALTERED, Action, Resolution, Vote
+from gate.rules.action_states import Event, State
 from gate.rules.grants import Grant
 from gate.rules.planner_port import Exchange, Incoming, Say
 from gate.rules.receipt import receipt
-from gate.rules.states import Event, State
 from gate.rules.task import Plan
 from gate.rules.task_states import TaskState
 from storage.grant_tables import grants as granted

@@ -14,11 +14,11 @@ from gate.actions.button_press import Press, PressResult
 from gate.actions.grants import GrantOffer
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers
+from gate.rules.action_states import State
 from gate.rules.grants import Grant, describe_patterns
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule
 from gate.rules.ports import OpenedModal
-from gate.rules.states import State
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Trust
 from storage.grant_tables import grants as table

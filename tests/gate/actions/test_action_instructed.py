@@ -11,9 +11,9 @@ from gate.actions import confirm as decide
 from gate.actions import execute, reissue
 from gate.actions.button_press import PressResult
 from gate.rules.action import Action, Approvers, Vote
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose
 from gate.rules.policy import Rule
-from gate.rules.states import State
 from gate.tasks import steer
 from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran

@@ -17,6 +17,7 @@ from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
 from gate.rules.action import Action, Approvers
+from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.audit import Entry
 from gate.rules.canonical_targets import Targets
@@ -25,7 +26,6 @@ from gate.rules.policy import Rule
 from gate.rules.previews import measured
 from gate.rules.reviews import Phase, Review
 from gate.rules.sampling import RECORD, Sampled
-from gate.rules.states import State
 from gate.rules.task import PauseReason
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Answer, Show

@@ -11,10 +11,10 @@ import pytest
 from gate.actions import undo
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose
 from gate.rules.reviews import Phase, ReviewDecision, released, version_after, version_before
 from gate.rules.settings import Switches
-from gate.rules.states import State
 from gate.rules.task_states import TaskState
 from gate.rules.tool import InvalidAnswer
 from gate.tasks import review_queue, step_review

@@ -32,13 +32,13 @@ from gate.actions import edit, expiry, reissue, resolve_unknown, undo
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers, Person, Ref, Verdict
+from gate.rules.action_states import FINAL, SETTLED, State
 from gate.rules.canonical_json import canonical, parse
 from gate.rules.jobs import Run
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call, Incoming, Turn
 from gate.rules.policy import Policy, Rule
 from gate.rules.ports import OpenedModal
-from gate.rules.states import FINAL, SETTLED, State
 from gate.rules.tool import Answer
 from gate.tasks import inbox
 from storage.audit_log import verify

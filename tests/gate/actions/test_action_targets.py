@@ -15,6 +15,7 @@ from gate.actions.preview import NOT_QUOTED
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, CallClass, Json, Verdict
+from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
 from gate.rules.canonical_targets import Targets
@@ -24,7 +25,6 @@ from gate.rules.policy import Rule
 from gate.rules.previews import COVERED
 from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
-from gate.rules.states import State
 from gate.rules.task import StepState
 from gate.rules.tool import Answer, Drift, Read, Recipe, ServerUnavailable, Undo
 from gate.tasks import plan as flow

@@ -9,11 +9,11 @@ from sqlalchemy import select
 
 from gate.actions import reissue, undo
 from gate.rules.action import Action, Verdict
+from gate.rules.action_states import State
 from gate.rules.events import of_action
 from gate.rules.permissions import Verb, may
 from gate.rules.policy import Rule
 from gate.rules.receipt import intact
-from gate.rules.states import State
 from storage.tables import undo_stack
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
 from views import rendering

@@ -9,9 +9,9 @@ from itertools import combinations
 import pytest
 
 from gate.rules.action import Action, Approvers, CallClass, Person, Preview, Risk, Session, Verdict, Vote
+from gate.rules.action_states import State
 from gate.rules.permissions import Verb, account, deciders, has_enough_votes, may
 from gate.rules.policy import Policy
-from gate.rules.states import State
 from tests.actions import action_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

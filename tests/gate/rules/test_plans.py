@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gate.rules import plans
 from gate.rules.action import Action, Approvers, CallClass, Json, Preview, Risk, Session, Verdict
+from gate.rules.action_states import State
 from gate.rules.confidence import Confidence
 from gate.rules.plan_changes import BadChange, StepChange, apply_changes, rebuilt_plan
 from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.settings import Switches
-from gate.rules.states import State
 from gate.rules.task import TEXT, Origin, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
 from tests.actions import action_of, but

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from gate.rules.action import Action, CallClass, Outcome, Session
+from gate.rules.action_states import State
 from gate.rules.confidence import Confidence
 from gate.rules.reviews import dropped, edited, released
 from gate.rules.settings import Switches
-from gate.rules.states import State
 from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, Task
 from gate.rules.task_states import TaskState
 from gate.rules.unreleased_results import (

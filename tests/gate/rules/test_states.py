@@ -4,7 +4,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from gate.rules.states import ARROWS, FINAL, Event, NoSuchArrow, State, after
+from gate.rules.action_states import ARROWS, FINAL, Event, NoSuchArrow, State, after
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))

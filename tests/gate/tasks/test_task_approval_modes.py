@@ -10,9 +10,9 @@ from sqlalchemy import select
 
 from gate.actions import expiry
 from gate.rules.action import Action
+from gate.rules.action_states import Event, State
 from gate.rules.confidence import Judgement, judgement
 from gate.rules.policy import Rule
-from gate.rules.states import Event, State
 from gate.rules.task import PauseReason, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer, Expect, Trust

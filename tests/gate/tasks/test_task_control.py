@@ -10,8 +10,8 @@ from gate.actions import confirm as decide
 from gate.actions import reissue
 from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep
-from gate.rules.states import State
 from gate.rules.task import Assessment, PauseReason, StepState, StopRequest
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, steer, task_runner

@@ -9,9 +9,9 @@ import pytest
 from gate.actions import undo
 from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Done, Propose, Say
 from gate.rules.settings import Switches
-from gate.rules.states import State
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.tasks import feedback

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gate.actions.reissue import reissue_by_press
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, CancelPending, Incoming, Propose, Say
-from gate.rules.states import State
 from gate.tasks import inbox
 from storage.transaction import Enqueue, SqlTx
 from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, GIL, SAM, TEAM, Scene, nothing_ran

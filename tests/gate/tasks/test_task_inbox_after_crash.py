@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gate.rules import jobs
+from gate.rules.action_states import State
 from gate.rules.planner_port import Incoming
-from gate.rules.states import State
 from gate.rules.task_states import TaskState as S
 from gate.tasks import inbox
 from tests.gate.gate_setup import ANN, CHANNEL, TEAM, Scene

@@ -19,8 +19,8 @@ from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene, Wall
 from tests.injections import WAYS, Injection, injections
 from tests.model_stub import Answer as Said
 from tests.model_stub import Heard, ModelStub, Script, assesses, obey
-from tools.model.client import ProviderModel
 from tools.model.planner import ModelPlanner
+from tools.model.provider_client import ProviderModel
 
 ORDERS = {
     "desk__write": {"path": "w-{n}.md", "content": "taken over"},

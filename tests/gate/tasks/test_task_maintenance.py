@@ -10,10 +10,10 @@ import pytest
 
 from gate.actions import confirm, execute, expiry, reissue, undo
 from gate.rules.action import CallClass
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
-from gate.rules.states import State
 from gate.rules.task_states import TaskState
 from gate.tasks import inbox
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene

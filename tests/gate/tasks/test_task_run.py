@@ -11,11 +11,11 @@ import pytest
 from gate.actions import confirm, edit, expiry, reissue
 from gate.actions.button_press import Press
 from gate.rules.action import CallClass
+from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call, Done, Incoming, Mode, PlannerReply, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
-from gate.rules.states import State
 from gate.rules.task import PauseReason, StepState
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer

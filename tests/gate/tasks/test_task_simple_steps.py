@@ -14,10 +14,10 @@ from gate.actions import reissue, resolve_unknown
 from gate.actions.button_press import TaskPress
 from gate.actions.prepare import Answered, CallRequest, prepare
 from gate.rules.action import Ref
+from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call, PlannerInterrupted, Propose, Say
 from gate.rules.ports import Note, StaleTask, Tx
-from gate.rules.states import State
 from gate.rules.task import Flow, PauseReason, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Answer

@@ -24,6 +24,7 @@ from gate.actions import confirm, expiry, reissue, resolve_unknown
 from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules import plans
 from gate.rules.action import Action, Approvers, CallClass, Ref
+from gate.rules.action_states import FINAL, State
 from gate.rules.canonical_json import parse
 from gate.rules.jobs import Run
 from gate.rules.planner_port import (
@@ -42,7 +43,6 @@ from gate.rules.planner_port import (
 from gate.rules.policy import Policy, Rule
 from gate.rules.ports import OpenedModal
 from gate.rules.settings import Switches
-from gate.rules.states import FINAL, State
 from gate.rules.task import Assessment, Missing, Question, StepState, Task
 from gate.rules.task_states import OVER
 from gate.rules.task_states import TaskState as S

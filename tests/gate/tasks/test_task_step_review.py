@@ -12,11 +12,11 @@ from sqlalchemy import select
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action, ResultDecision
+from gate.rules.action_states import State
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase, Review, ReviewDecision, undoable, version_before
-from gate.rules.states import State
 from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import InvalidAnswer

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gate.rules.action import Action
+from gate.rules.action_states import State
 from gate.rules.planner_port import (
     Call,
     Incoming,
@@ -19,7 +20,6 @@ from gate.rules.planner_port import (
     ProposePlan,
     Turn,
 )
-from gate.rules.states import State
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, feedback, steer

@@ -11,8 +11,8 @@ import pytest
 from gate.actions import undo
 from gate.actions.button_press import Press
 from gate.rules.action import Ref
+from gate.rules.action_states import State
 from gate.rules.policy import Rule
-from gate.rules.states import State
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, task_runner, undo_all
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene

@@ -8,11 +8,11 @@ import pytest
 
 from bot.job_routes import FORMER_TIMERS, jobs
 from gate.actions import execute, expiry
+from gate.rules.action_states import FINAL, SETTLED, State
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Clarify
 from gate.rules.ports import Limits
 from gate.rules.settings import Switches
-from gate.rules.states import FINAL, SETTLED, State
 from gate.rules.task import Missing, PauseReason, Plan, Question, Task
 from gate.rules.task_states import ENDS, OVER, TaskEvent, TaskState, after
 from gate.tasks import plan

@@ -12,10 +12,10 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, undo
+from gate.rules.action_states import State
 from gate.rules.policy import Rule
 from gate.rules.ports import PlannerUnavailable, Unavailable
 from gate.rules.settings import Switches
-from gate.rules.states import State
 from gate.rules.steps import PRIVATE
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState
@@ -26,8 +26,8 @@ from gate.tasks import plan as plans
 from tests.gate.gate_setup import ANN, Scene
 from tests.gate.plan_setup import on_pause, on_plan, only, states
 from tests.model_stub import SIMPLE, Answer, Heard, ModelStub, Script, assesses, calls, fails, says
-from tools.model.client import ProviderModel
 from tools.model.planner import ModelPlanner
+from tools.model.provider_client import ProviderModel
 
 LOOK = ("desk__look", {"path": "a.md"})
 WRITE = ("desk__write", {"path": "a.md", "content": "new"})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gate.rules import plans
+from gate.rules.action_states import State
 from gate.rules.ports import World
-from gate.rules.states import State
 from gate.rules.task import Flow, PauseReason, Plan, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent
 from gate.tasks.task_transitions import end_by_user, lock_unchanged, move_task, next_pause
