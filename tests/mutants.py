@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     one(
         "no_drift", CARRY_OUT + "test_a_drifted_target_is_shown_again_and_not_run",
-        "gate/actions/execute.py", "    same = canonical_json(now) == canonical_json(action.capture)", "    same = True",
+        "gate/actions/execute.py", "    same = canonical_json(now.found) == canonical_json(action.capture)", "    same = True",
     ),
     one(
         "half_a_result", "tests/gate/rules/test_reviews.py::test_a_result_that_was_changed_in_one_form_has_no_other",
@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     one(
         "no_end", "tests/gate/tasks/test_task_waits.py::test_a_run_that_comes_back_much_later_does_not_call",
-        "gate/actions/execute.py", "            if (now - confirmed).total_seconds() > world.limits.begin:", "            if False:",
+        "gate/actions/claim.py", "            if (now - confirmed).total_seconds() > world.limits.begin:", "            if False:",
     ),
 )  # fmt: skip
 

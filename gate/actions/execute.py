@@ -1,14 +1,13 @@
-"""Carry out: claim, call the tool at most once, and write down what truly happened."""
+"""Carry out: call the tool at most once, under a claim (claim.py), and write down what truly happened."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 
+from gate.actions.claim import NotClaimed, call_with_heartbeat, claim, grant_note
 from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
 from gate.actions.follow import begin_following
@@ -21,9 +20,9 @@ from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
-from gate.actions.versioning import audit_entry, logged_result, update_cards
+from gate.actions.versioning import audit_entry, logged_result
 from gate.rules import jobs
-from gate.rules.action import EARLIER, Action, Claim, Execution, Outcome, ResultReview, Undo, Verdict, Vote
+from gate.rules.action import EARLIER, Action, CallClass, Outcome, ResultReview, Undo, Verdict, Vote
 from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import stored_args
@@ -36,13 +35,9 @@ from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
 from gate.rules.undo_privacy import told_outcome
-from gate.tasks.step_action import is_current
 
-STEP_NOT_CURRENT = "Its task does not wait for this step any more"
-NOT_STARTED_IN_TIME = "Nothing carried it out in time after it was confirmed"
 TAMPERED = "The stored action is not the one that was shown"
 EARLIER_VERSION = "It was prepared by an earlier version of me"
-NOT_ON_RECORD = "The audit log does not hold its confirmation as it was written, or says that it began before"
 OUTCOME_EVENTS = {
     "success": Event.SUCCEED,
     "error": Event.FAIL,
@@ -60,10 +55,6 @@ STORE_RETRY_SECONDS = (
 )  # seconds between tries to write down a result; the last repeats
 
 
-class _CallRefused(Exception):
-    """It must not begin after all. Its text says why."""
-
-
 async def execute(world: World, action_id: str) -> None:
     """Run an approved action. Safe to repeat: only the holder of a fresh claim ever calls the tool."""
     action, votes = await world.ledger.voted(action_id) or (None, ())
@@ -78,13 +69,13 @@ async def _execute(world: World, action: Action, votes: Sequence[Vote]) -> None:
     if hindrance:
         return await cancel_approved(world, action, hindrance)
     try:
-        claimed = await _claim(world, action)
-    except _CallRefused as hindered:
+        claimed = await claim(world, action)
+    except NotClaimed as hindered:
         return await cancel_approved(world, action, str(hindered))
     if claimed is None:
         return
     begun, task = claimed
-    outcome = await _call_with_heartbeat(world, begun, _call(world, begun))
+    outcome = await call_with_heartbeat(world, begun, _call(world, begun))
     await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task))
 
 
@@ -164,33 +155,6 @@ async def cancel_approved(world: World, action: Action, why: str) -> None:
         return
 
 
-async def _claim(world: World, action: Action) -> tuple[Action, Task | None] | None:
-    """The right to call, in the same transaction as its audit row, and the task of its step. No record, no execution:
-    neither of the beginning, nor of the yes before it, which the log must hold as the key shows it was written. Raises
-    _CallRefused."""
-    try:
-        async with world.ledger.begin() as tx:
-            task = await tx.task(action.task) if action.step else None
-            if action.step and not is_current(task, action.step, action.id):
-                raise _CallRefused(STEP_NOT_CURRENT)
-            if await grant_withdrawn_reason(tx, world, action):
-                return None  # just now: it is called off when it is looked at the next time
-            now, confirmed = await tx.confirmation_on_record(action)
-            if confirmed is None:
-                raise _CallRefused(NOT_ON_RECORD)
-            if (now - confirmed).total_seconds() > world.limits.begin:
-                raise _CallRefused(NOT_STARTED_IN_TIME)
-            until = now + timedelta(seconds=world.limits.claim)
-            claim = Claim(world.ids.new(), world.executor, until)
-            moved = await tx.move(action, Event.START, execution=Execution(claim=claim))
-            by = {"user_confirmed": not action.grant, "reason": grant_note(action)}
-            tx.audit(audit_entry("started", moved, action.decided_by, **by))
-            update_cards(tx, moved)
-    except (Stale, NoSuchArrow):
-        return None
-    return moved, task
-
-
 async def _call(world: World, action: Action) -> Outcome:
     started = world.clock.now()
     try:
@@ -199,10 +163,8 @@ async def _call(world: World, action: Action) -> Outcome:
             answer: Answer = await world.tools.call(
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
-        if spec := world.tools.find(action.server, action.tool):
-            call = MadeCall(spec, stored_args(action.args), action.session.channel, is_confirmed=True)
-            answer = without_gated_files(world, call, answer)
-        outcome = Outcome("error" if answer.is_error else "success", answer.text, answer.structured)
+        told = _told(world, action, answer)
+        outcome = Outcome("error" if told.is_error else "success", told.text, told.structured)
     except ServerUnavailable as error:
         outcome = Outcome("not_sent", f"It did not run: {error}.")
     except OutcomeUnknown as error:
@@ -211,31 +173,15 @@ async def _call(world: World, action: Action) -> Outcome:
     return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
 
 
-async def _call_with_heartbeat(world: World, action: Action, call: Awaitable[Outcome]) -> Outcome:
-    """Await the call and renew the claim meanwhile, so that nobody thinks this process dead."""
-    renewing = asyncio.create_task(_renew_claim(world, action))
-    try:
-        return await call
-    finally:
-        renewing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await renewing
-
-
-async def _renew_claim(world: World, action: Action) -> None:
-    while action.claim:
-        await world.clock.sleep(world.limits.claim / 3)
-        try:
-            async with world.ledger.begin() as tx:
-                until = await tx.now() + timedelta(seconds=world.limits.claim)
-                claim = replace(action.claim, until=until)
-                action = await tx.update_action(action, execution=replace(action.execution, claim=claim))
-        except Unavailable:
-            continue  # a lost beat is no harm: the result is written by the token, whoever judged meanwhile
-        except Stale as stale:
-            now = stale.action
-            if now and now.claim and action.claim and now.claim.token == action.claim.token:
-                action = now  # the last beat was undone, or was written although we heard otherwise
+def _told(world: World, action: Action, answer: Answer) -> Answer:
+    """The answer of the tool without what its arguments did not ask for by name and the policy gates."""
+    spec = world.tools.find(action.server, action.tool)
+    if spec is None:
+        return answer
+    call = MadeCall(spec, stored_args(action.args), action.session.channel, is_confirmed=True)
+    told = without_gated_files(world, call, answer)
+    # A read that may not be told has come to nothing; a change was made all the same.
+    return told if spec.recipe.cls is CallClass.READ else replace(told, is_error=answer.is_error)
 
 
 async def record_outcome(world: World, action: Action, outcome: Outcome, task: Task | None) -> None:
@@ -297,11 +243,6 @@ def outcome_entry(action: Action, outcome: Outcome) -> Entry:
         execution_ms=outcome.took_ms,
         reason=grant_note(action),
     )
-
-
-def grant_note(action: Action) -> str:
-    """Names the grant that an action ran by, for the record."""
-    return f"by grant {action.grant}" if action.grant else ""
 
 
 async def _retry_until_stored(world: World, write: Callable[[], Awaitable[None]]) -> None:

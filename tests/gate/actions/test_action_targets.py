@@ -215,6 +215,17 @@ async def test_a_search_that_was_confirmed_gives_the_secret_files_that_it_names(
     assert "hush" in action.outcome.text
 
 
+async def test_a_change_whose_answer_is_kept_was_made_all_the_same(desk: Scene) -> None:
+    searching(desk, "deep/.env")
+    search = desk.desk.specs_now["search"]
+    desk.desk.specs_now["search"] = replace(search, recipe=replace(search.recipe, cls=CallClass.WRITE))
+    action = await confirmed_search(desk, ".")
+    assert action.outcome
+    assert action.outcome.kind == "success"
+    assert "deep/.env" in action.outcome.text
+    assert "hush" not in action.outcome.text
+
+
 async def test_a_search_for_one_secret_file_does_not_give_another(desk: Scene) -> None:
     searching(desk, "deep/.env", "keys/id_rsa")
     action = await confirmed_search(desk, ".en*")
