@@ -58,7 +58,7 @@ def test_three_prepared_ones_in_full():
     for number in (1, 2, 3):
         assert f"{number}. Move {number}.md to archive/{number}.md" in text
     assert text.count("destination  archive/q3.md") == 3
-    assert text.count("can be undone") == 3
+    assert text.count("Can be undone") == 3
     assert text.count("Expires ") == 3
     assert "*Confirm all* is your yes to all 3, exactly as shown here." in text
     assert ids == ["confirm", "edit", "cancel", "more"] * 3 + ["confirm_all"]
