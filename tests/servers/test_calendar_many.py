@@ -54,7 +54,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize(
     ("many", "days", "more"),
     [
-        (120, 365, ()),
+        (50, 365, ()),
         (40, 300, ("DESCRIPTION:" + "Bring,: your “own” plates. " * 40,)),  # the bytes are too many
         (40, 300, ("DESCRIPTION:" + "[{" * 40,)),
     ],
@@ -79,7 +79,7 @@ def test_of_more_than_an_answer_holds_the_first_are_told_and_the_rest_is_counted
 
 async def test_free_time_says_what_was_left_out(tmp_path: Path) -> None:
     (tmp_path / "calendar").mkdir()
-    (tmp_path / "calendar" / "many.ics").write_text(daily(120))
+    (tmp_path / "calendar" / "many.ics").write_text(daily(50))
     async with calendar(tmp_path / "calendar") as gate:
         free = await gate("find_free_slots", start="2026-12-01", days=365)
         listed = await gate("list_events", start="2026-12-01", days=30)
