@@ -28,7 +28,10 @@ from gate.rules.tool import Answer, OutcomeUnknown, Read, ServerUnavailable, Too
 
 READ_SECONDS = 10.0
 MAX_EACH = 20  # reads of one kind for one card
-NOT_QUOTED = "a read failed, and what it said is not told: it may quote what is kept from others"
+NOT_QUOTED = (
+    "a read failed, and what it said is not told, as it may quote what is kept from others: check the names that you "
+    "gave"
+)
 
 
 @dataclass(frozen=True, slots=True)

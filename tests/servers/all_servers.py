@@ -31,6 +31,7 @@ LOG = """CREATE TABLE audit_log(seq INTEGER PRIMARY KEY, session_id TEXT, timest
     actor TEXT, action_id TEXT, version INTEGER, outcome TEXT, reason TEXT, prev TEXT, mac TEXT, team TEXT);
 INSERT INTO audit_log VALUES (1, 'T1:C1:1.1', 1767225600000000, 'task.create_task', '{}', '', 'success', 1, 5,
     'finished', 'U1', 'a1', 1, '', '', '', '', 'T1');
+CREATE TABLE actions (id TEXT PRIMARY KEY, proposal TEXT);
 """
 
 
