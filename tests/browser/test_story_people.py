@@ -109,7 +109,7 @@ async def test_a_tool_that_nobody_has_read_shows_all_it_would_be_given(
 ):
     ann = await open_window("U_ANN")
     await ann.ask('strange.poke at="the bear" times=2')
-    await ann.sees("Not reviewed by an operator", "the bear", "times", "cannot be undone")
+    await ann.sees("Not reviewed by an operator", "the bear", "times", "Cannot be undone")
     assert not (tmp_path / "poked.txt").exists()
     await ann.press("edit")
     await ann.page.get_by_label("times").fill("1.5")
