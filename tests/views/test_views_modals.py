@@ -46,7 +46,7 @@ def test_what_needs_no_phrase_is_shown_whole_and_asks_for_none():
     view = opened(modals.review(action()))
     told = shown(view["blocks"])
     assert "Move reports/q3.md to archive/q3.md" in told
-    assert "can be undone" in told
+    assert "Can be undone" in told
     assert "filesystem.move_file" not in told  # as on the card: the rest is in *Show everything*
     assert "type exactly" not in told
     assert ":warning:" not in told
