@@ -113,11 +113,18 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lines
 
 
-def test_a_message_is_cut_at_no_more_places_than_it_has_time_for(planner: Phrases, tried: list[str]) -> None:
-    assert planner.understand(CROWDED) == Say(
+COMPARED = "\n".join(("diff" + f" a{n} and" * 2_000)[:1_990] for n in range(12))
+
+
+@pytest.mark.parametrize("text", [CROWDED, COMPARED])
+def test_a_message_is_cut_at_no_more_places_than_it_has_time_for(
+    planner: Phrases, tried: list[str], text: str
+) -> None:
+    assert planner.understand(text) == Say(
         "That has too many parts. Please give me less at once, and put text in quotes."
     )
-    assert len(tried) == len({*tried}) < 150
+    assert len(tried) == len({*tried})
+    assert sum(map(len, tried)) < 60_000
 
 
 async def test_a_conversation_notes_nothing_of_a_message_with_too_many_parts(planner: Phrases) -> None:

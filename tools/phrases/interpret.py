@@ -32,7 +32,9 @@ CALLED = re.compile(r"\b(?:called|named|titled|rename)\b")
 MOST = 12  # instructions in one message
 MOST_CALLS = 100  # of one message: no setting lets a turn have more
 TOO_MANY = "That names {count:,} things, and one message can have 100: name a folder, or fewer at a time."
-MOST_JOINTS = 120  # "then" and "and" of one message at which it may be cut: each takes up to 0.6 ms
+# "then" and "and" of one message at which it may be cut; one of a line of so many characters, which takes up to 0.6 ms,
+# counts as one
+MOST_JOINTS, SHORT_LINE = 120, 400
 TOO_MANY_PARTS = "That has too many parts. Please give me less at once, and put text in quotes."
 EACH_LINE = "Each line is an instruction of its own. Put text of several lines in quotes or between ```.\n"
 SECOND = (
@@ -343,7 +345,8 @@ class Understanding:
 def _few(found: Iterator[tuple[str, str]], cuts: Iterator[int]) -> Iterator[tuple[str, str]]:
     """The first ways to cut a line, as long as there are `cuts` left for its message. Raises Unclear."""
     for way in islice(found, MOST):
-        if next(cuts, None) is None:
+        cost = 1 + sum(map(len, way)) // SHORT_LINE
+        if len([*islice(cuts, cost)]) < cost:
             raise Unclear(TOO_MANY_PARTS)
         yield way
 
