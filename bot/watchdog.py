@@ -38,7 +38,7 @@ ENDLESS = 5.0  # seconds after which a stall is told while it goes on
 FRAMES = 30  # of a stack, the innermost
 # What faulthandler writes of a thread, and of each of its frames
 THREAD_LINE = re.compile(r"(?:Current thread|Thread) 0x([0-9a-f]+)")
-FRAME_LINE = re.compile(r'  File "(.*)", line (\d+) in (.*)')
+FRAME_LINE = re.compile(r'  File "([^"]*)", line (\d+) in (.*)')
 
 
 @dataclass(frozen=True, slots=True)
