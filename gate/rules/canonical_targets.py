@@ -34,9 +34,9 @@ from gate.rules.text_forms import (
 MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.03 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
 COST_OF_A_FORM = 3  # as against a target without other forms
-# The same for one with signs of patterns, calls, variables or encodings, or with a way up: all its forms are made.
+# The same for one with signs of calls, variables or encodings, or with a way up: all its forms are made.
 COST_OF_SIGNS = 5
-SIGNS = re.compile(r"[*?\[{(=%$@~]|\.\.")
+SIGNS = re.compile(r"[(=%$@~]|\.\.")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
 # Characters of a text that is looked through as JSON; JSON in JSON in JSON

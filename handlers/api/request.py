@@ -122,7 +122,9 @@ def parse_body(raw: bytes, model: type[BaseModel]) -> Any:
 
 def parse_query(request: web.Request, model: type[BaseModel]) -> Any:
     """The query as this model. Raises Problem with all validation errors."""
-    twice = sorted(name for name, times in Counter(request.query.keys()).items() if times > 1)
+    twice = sorted(
+        name for name, times in Counter(name for name, _ in request.query.items()).items() if times > 1
+    )
     if twice:
         raise Problem(400, "bad_query", f"“{twice[0][:40]}” is given twice.")
     try:

@@ -83,7 +83,8 @@ async def test_the_arguments_of_a_tool_without_a_recipe_are_named_in_words_and_e
     assert "expected top  b" in told
     assert "expected_top" not in told
     assert "in_it" in told  # another argument has the name in words
-    assert "expected_top  b" in said_in(await opened(card, "full"))
+    await card.more("full")
+    assert "expected_top  b" in said_in(await card.modal(ANN, "full"))
 
 
 async def test_a_modal_shows_a_placeholder_before_its_content(edge: Edge) -> None:

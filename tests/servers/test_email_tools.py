@@ -141,7 +141,7 @@ async def test_a_thread_is_summed_up_by_rule(tmp_path: Path) -> None:
                 "They are with Ann.\n\nIs Friday fixed?"
             )
         assert (await gate("summarize_thread", message_id=THREE))["messages"] == 1
-        assert "There is no nope" in await gate.refused("summarize_thread", message_id="nope")
+        assert "There is no mail nope" in await gate.refused("summarize_thread", message_id="nope")
 
 
 async def test_a_draft_is_shown_as_it_will_be_and_can_be_taken_back(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ HOSTILE: list[tuple[dict[str, str], str]] = [
     ({"to": ""}, "Nobody would get"),
     ({"to": ", ".join(f"p{n}@example.com" for n in range(101))}, "at most 100"),
     ({"body": "a\0b"}, "no mail can carry"),
-    ({"in_reply_to": "nothing"}, "There is no nothing"),
+    ({"in_reply_to": "nothing"}, "There is no mail nothing"),
 ]
 
 
