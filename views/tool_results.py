@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from gate.rules.action import Json
 from gate.rules.canonical_json import MAX_INT
@@ -25,6 +25,7 @@ CELL = 60  # characters of a value
 LONGEST_CELL = 4_000  # characters of one that are looked at, also in a table
 WIDEST = 200  # characters that a column is aligned to
 MOST_ROWS = 60  # of an outline
+MOST_LOOKED = 2_000  # values of a result that are looked at for its rows
 DEEPEST = 20  # levels of an outline
 KEY = 100  # characters of the name of a value in it
 LONG = 5_000  # characters of an answer that is not looked through for what is new
@@ -133,11 +134,11 @@ def _grid(told: Mapping[str, Json]) -> list[Json]:
 
 def outlined(value: Json) -> str:
     """The plain values, each on a line of its own under its path, without what only programs read. What comes after
-    MOST_ROWS of them is counted alone."""
+    MOST_ROWS of them, or after MOST_LOOKED with those that are empty, is counted alone."""
     shown, passed = list[tuple[str, str]](), 0
     if isinstance(value, Mapping):
         value = dict(value)  # as all within it are, which are quicker to tell apart
-    for path, leaf, count in _leaves(value):
+    for path, leaf, count in islice(_leaves(value), MOST_LOOKED):
         said = _said(path.rsplit(".", 1)[-1], leaf)
         passed += count
         if said and not DIGEST.search(said[:LONGEST_CELL]):
