@@ -57,12 +57,12 @@ INSTEAD = (
     (re.compile(r"every|each|daily|weekly|monthly|yearly", re.I), "friday, once: nothing here repeats"),
     (re.compile(r"tonight|this evening|in the evening|eod", re.I), "today at 19:00"),
     (re.compile(r"this morning|this afternoon|in the (?:morning|afternoon)", re.I), "today at 15:00"),
-    (re.compile(r"in .{0,20}(?:min|hr|hour)", re.I), "today at 15:00"),
+    (re.compile(r"in (?:half )?\w{1,4} (?:min|hr|hour)", re.I), "today at 15:00"),
     (re.compile(r"next week|in (?:a|one) week", re.I), "next monday"),
     (re.compile(r"eom|end of", re.I), "end of month"),
     (re.compile(r"(?!tomorrow$)[t2][mo]", re.I), "tomorrow"),
-    (re.compile(rf".{{0,40}}{PART_OF_DAY}", re.I), "friday at 10:00"),
-    (re.compile(r"(?:at |@ ?)?\d{1,2}(?::\d\d)? ?(?:[ap]m)?$|.{0,20}noon$", re.I), "tomorrow at 10:00"),
+    (re.compile(rf"(?:\w{{1,9}} ){{0,2}}{PART_OF_DAY}", re.I), "friday at 10:00"),
+    (re.compile(r"(?:at |@ ?)?\d{1,2}(?::\d\d)? ?(?:[ap]m)?$|(?:at )?noon$", re.I), "tomorrow at 10:00"),
 )
 NO_END = "I am not sure where the title ends: “{}”? {} Put a title that is meant to end like that in quotes."
 HOW = (

@@ -45,8 +45,8 @@ from tools.phrases.words_not_names import (
 
 PATH = re.compile(r"[/*]|\.[A-Za-z0-9]{1,8}$|^\.{1,2}$")  # a slash, a pattern, an ending
 ARTICLE = re.compile(
-    r"(?:(?:the|my|our|your|this|that|these|those|a|an|all|of|new)[ \t]+)*"
-    r"(?:(?:files?|folders?|director(?:y|ies)|documents?|note)[ \t]+)?(?:(?:called|named)[ \t]+)?",
+    r"(?:(?:the|my|our|your|this|that|these|those|a|an|all|of|new)[ \t]++)*+"
+    r"(?:(?:files?|folders?|director(?:y|ies)|documents?|note)[ \t]++)?+(?:(?:called|named)[ \t]++)?+",
     re.IGNORECASE,
 )
 NOUN = re.compile(r"(?<![ \t])[ \t]++(?:files?|folders?|director(?:y|ies)|documents?)$", re.IGNORECASE)
