@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gate.rules.action import CallClass, Json, Session, Verdict
+from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
 from gate.rules.plans import LARGE
 from gate.rules.policy import Policy, decide
@@ -94,6 +96,22 @@ ARGUMENTS: dict[str, Callable[[int], Json]] = {
     "homes": lambda n: {"data": [f"~/{i}" for i in range(n)]},
     "encoded words": lambda n: {"data": [f"=?utf-8?q?{i}?=" for i in range(n)]},
 }
+
+
+# What one long text repeats that takes long to be held against the patterns of the built-in rules. Those about the
+# commands of shells are searched in all of it, so it may take twice as long there.
+REPEATED = (".key ", "//.*' ", "\t//@{a,b}", "a@ü ", "./a\\u002e%0a\t", "npm ", "docker ", "prod-")
+
+
+@pytest.mark.parametrize(("tool", "limit"), [("create_x", LIMIT), ("run_command", 2 * LIMIT)])
+@pytest.mark.parametrize("repeated", REPEATED)
+def test_no_long_text_takes_long_to_be_held_against_the_built_in_rules(
+    repeated: str, tool: str, limit: float
+) -> None:
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
+    number = len(largest(lambda n: {"id": repeated * n}, MAX_BYTES - 1)["id"])
+    texts = iter([(repeated * number)[:number] + end for end in "123"])  # none whose forms are known already
+    assert seconds(lambda: decide(policy, spec, {"id": next(texts)}, "C1", lambda *_: False), 3) < limit
 
 
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)

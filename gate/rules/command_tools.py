@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
 from gate.rules.canonical_targets import too_many_forms
-from gate.rules.secret_files import SECRET_FILE
+from gate.rules.secret_files import ends_as_secret
 from gate.rules.text_forms import path_variants
 
 RUNS = frozenset(
@@ -127,7 +127,7 @@ def is_harmless_command(words: Sequence[str], args: Json) -> bool:
     command = _command(words, args)
     if not 0 < len(command) <= MOST_WORDS or too_many_forms([(word, path_variants) for word in command]):
         return False
-    if any(re.search(SECRET_FILE, form) for word in command for form in (word, *path_variants(word))):
+    if any(ends_as_secret(form) for word in command for form in (word, *path_variants(word))):
         return False
     if command[0] == "git":
         return _git(command[1:])

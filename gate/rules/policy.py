@@ -17,11 +17,15 @@ from gate.rules.canonical_targets import (
     has_broken_path,
     too_many_targets,
 )
+from gate.rules.production_files import PRODUCTION, ends_as_production
 from gate.rules.reviews import Phase, Review
+from gate.rules.secret_files import SECRET_FILE, ends_as_secret
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.rules.tool_names import words as words
 
+# Patterns that match only at the end of a text: in a long one, the rest need not be searched
+OF_ENDS = {SECRET_FILE: ends_as_secret, PRODUCTION: ends_as_production}
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
 
 CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DESTRUCTIVE)
@@ -81,7 +85,7 @@ class Rule:
         """Whether this rule is about this call."""
         return (
             self.names(full_name)
-            and all(any(re.search(pattern, text) for text in texts_of(args)) for pattern in self.texts)
+            and all(any(map(_searching(pattern), texts_of(args))) for pattern in self.texts)
             and (self.schema is None or matches(self.schema, args))
         )
 
@@ -101,8 +105,13 @@ class Rule:
         return (
             self.reads
             and self.names(full_name)
-            and any(re.search(pattern, path) for pattern in self.texts for path in paths)
+            and any(any(map(_searching(pattern), paths)) for pattern in self.texts)
         )
+
+
+def _searching(pattern: str) -> Callable[[str], object]:
+    """What finds this pattern in a text."""
+    return OF_ENDS.get(pattern) or re.compile(pattern).search
 
 
 def _spares_absolute(schema: Json, negated: bool = False) -> bool:
@@ -288,6 +297,11 @@ def decide(
     )
 
 
+def with_risk(decision: Decision, asked: Risk | None) -> Decision:
+    """The decision on the same call with the risk that its proposer gave, which may only raise it."""
+    return replace(decision, risk=max(decision.risk, asked, key=RISK_ORDER.index)) if asked else decision
+
+
 def made_private(decision: Decision, private: bool = True) -> Decision:
     """The decision on a call that is private, too, as what it is given or reads first is. It may not be asked where
     that hides its card from the approvers that the policy wants."""
@@ -330,7 +344,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
 def _found(patterns: Iterable[str], forms: Iterable[Json]) -> set[str]:
     """The patterns that are found in some text of some form: most are in none, and most texts are in many forms."""
     texts = {text for form in forms for text in texts_of(form)}
-    return {pattern for pattern in patterns if any(map(re.compile(pattern).search, texts))}
+    return {pattern for pattern in patterns if any(map(_searching(pattern), texts))}
 
 
 def _class_of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[CallClass, str]:

@@ -10,6 +10,7 @@ PRODUCTION = (
     r"tf|tfvars|hcl|xml)$|(settings|environments)[/\\._-]prod(uction)?\.(py|rb|js|ts)$|^prod(uction)?$"
 )
 PRODUCTION_FILE = re.compile(PRODUCTION)
+LONGEST_END = 150  # characters of a text that it can match, and a line break at the end
 _ENDS = "yaml yml json toml ini conf cfg config properties env tf tfvars hcl xml".split()
 # Such paths, which a pattern of names may match.
 PRODUCTION_NAMES = tuple(
@@ -21,3 +22,8 @@ PRODUCTION_NAMES = tuple(
         for end in ("py", "rb", "js", "ts")
     ]
 )
+
+
+def ends_as_production(text: str) -> bool:
+    """Whether a text ends as such a path does; only its end is searched."""
+    return PRODUCTION_FILE.search(text, max(0, len(text) - LONGEST_END)) is not None

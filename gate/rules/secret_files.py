@@ -37,6 +37,7 @@ SECRET_FILE = (
     r"[\s._-]{1,3}\(?(bak|old|orig|save|backup|copy|kopie)( ?\d{1,3})?\)?){0,3}$"
 )
 SECRET = re.compile(SECRET_FILE)
+LONGEST_END = 600  # characters of a text that it can match, and a line break at the end
 # Such paths, which a pattern of names may match.
 SECRET_NAMES = tuple(
     ".env .env.local .env.production.local x.env .envrc .netrc .pgpass .npmrc .pypirc .htpasswd .git-credentials "
@@ -53,3 +54,8 @@ WORDY_NAMES = frozenset(
     "access_tokens.db accessTokens.json azureProfile.json msal_token_cache.json secrets.prod.yaml app.secrets.toml "
     "vault.yml logins.json key4.db cookies.sqlite".split()
 )
+
+
+def ends_as_secret(text: str) -> bool:
+    """Whether a text ends as such a path does; only its end is searched."""
+    return SECRET.search(text, max(0, len(text) - LONGEST_END)) is not None

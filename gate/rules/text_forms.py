@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from gate.rules.listed_names import secret_names
-from gate.rules.production_files import PRODUCTION_FILE
-from gate.rules.secret_files import SECRET
+from gate.rules.production_files import ends_as_production
+from gate.rules.secret_files import ends_as_secret
 from gate.rules.secret_patterns import SHORT, matched_production, matched_secrets
 from gate.rules.unicode_safety import is_invisible
 from gate.rules.url_guard import NUMBER, embedded_ipv4
@@ -187,7 +187,7 @@ def _behind_signs(text: str) -> Iterator[str]:
         yield text[signs.end() :].rstrip(")]>")
     if (ends := [found.end() for found in REDIRECTED.finditer(text)]) and "(" not in text:
         yield text[ends[-1] :]
-    if (bare := VARIABLE.sub("", text)) != text and SECRET.search(bare) and bare != ".key":
+    if (bare := VARIABLE.sub("", text)) != text and ends_as_secret(bare) and bare != ".key":
         yield bare  # `$item.key` is code
 
 
@@ -201,7 +201,7 @@ def _before_signs(text: str) -> Iterator[str]:
         yield from _with_blanks(text.strip())
         return
     for found in islice(MOUNTED.finditer(text), MOST_MOUNTS):
-        if PATH_SIGN.search(mounted := text[: found.start()]) or SECRET.search(mounted):
+        if PATH_SIGN.search(mounted := text[: found.start()]) or ends_as_secret(mounted):
             yield mounted
     assigned = [ASSIGNED.fullmatch(one) for one in LISTED.split(text)] if "=" in text and "," in text else []
     for one in filter(None, assigned[:MOST_LISTED]):
@@ -233,7 +233,7 @@ def _is_of_revision(path: str, revision: str) -> bool:
 
 
 def _names_a_file(text: str) -> bool:
-    return bool(SECRET.search(text) or PRODUCTION_FILE.search(text)) and text.lower() not in (
+    return (ends_as_secret(text) or ends_as_production(text)) and text.lower() not in (
         "prod",
         "production",
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
+from gate.rules import production_files, secret_files
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import (
@@ -17,8 +21,9 @@ from gate.rules.canonical_targets import (
     with_canonical_paths,
     with_resolved_paths,
 )
-from gate.rules.policy import Policy, Rule, decide
-from gate.rules.secret_files import SECRET
+from gate.rules.policy import OF_ENDS, Policy, Rule, decide
+from gate.rules.production_files import PRODUCTION, PRODUCTION_NAMES
+from gate.rules.secret_files import SECRET, SECRET_FILE, SECRET_NAMES
 from gate.rules.text_forms import address, web_address
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
@@ -385,6 +390,42 @@ def test_the_usual_copies_of_a_file_with_secrets_are_taken_for_it(name: str) -> 
 )
 def test_other_names_are_not(name: str) -> None:
     assert not SECRET.search(f"a/{name}")
+
+
+@pytest.mark.parametrize("pattern", OF_ENDS)
+def test_a_long_text_is_found_by_its_end_where_all_of_it_would_be_searched_in_vain(pattern: str) -> None:
+    ends = [
+        f"{name}{more}" for name in (*SECRET_NAMES, *PRODUCTION_NAMES) for more in ("", "\n", " ", ".bak")
+    ]
+    long = [
+        "w" * 99 + ".e" * 3 + ".env" + ".1" * 3,
+        "run/secrets" + f"/{'s' * 90}" * 4 + "._12345678901234" * 3,
+    ]
+    for end in (*ends, *long):
+        for before in (
+            "",
+            "/",
+            "x",
+            ".key ",
+            "//.*' " * 300 + "/",
+            "sample.",
+            "x" * 2_000,
+            "prod/" * 300,
+            "login/",
+        ):
+            text = before + end
+            assert bool(OF_ENDS[pattern](text)) is bool(re.search(pattern, text)), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "longest"),
+    [(SECRET_FILE, secret_files.LONGEST_END), (PRODUCTION, production_files.LONGEST_END)],
+)
+def test_what_is_searched_of_a_long_text_is_longer_than_any_match(pattern: str, longest: int) -> None:
+    parsed = parser.parse(pattern)
+    branches = parsed[0][1][1] if parsed[0][0] is sre.BRANCH else [parsed]
+    assert parsed.getwidth()[1] < longest
+    assert {branch[-1] for branch in branches} == {(sre.AT, sre.AT_END)}
 
 
 def test_what_is_no_address_has_no_form_of_one() -> None:
