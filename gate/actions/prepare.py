@@ -46,7 +46,7 @@ from gate.rules.close_names import close_matches
 from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
-from gate.rules.policy import is_only_claimed, made_private, without_claim_offer
+from gate.rules.policy import is_only_claimed, made_private, with_risk, without_claim_offer
 from gate.rules.ports import Tx, Unavailable, World
 from gate.rules.reviews import Phase
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
@@ -148,7 +148,7 @@ async def prepare(
     with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
         if runs:
             return await execute_read(world, found.asked, found.spec, found.decision, keep)
-        return await _store_pending(world, found.asked, found.spec, waiting, write or pending_action)
+        return await _store_pending(world, found, waiting, write or pending_action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,20 +196,22 @@ def _sampling_subject(world: World, asked: CallRequest, decision: Decision) -> S
 
 
 async def _store_pending(
-    world: World, asked: CallRequest, spec: ToolSpec, waiting: int, write: Write
+    world: World, checked: CheckedCall, waiting: int, write: Write
 ) -> Prepared | Refused:
     """Make the pending action: first its lease, then its row (an orphan lease is harmless). `waiting`: how many of its
     requester wait already."""
+    asked, spec = checked.asked, checked.spec
     asks = write is pending_action or bool(asked.turn)
     if asks and await _is_crowded(world, asked, waiting):  # before anything is looked at
         return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
-    seen = await make_preview(world, spec, asked.call.args, asked.session.channel)
+    args, channel = asked.call.args, asked.session.channel
+    seen = await make_preview(world, spec, args, channel, decided=checked.decision)
     if seen.unseen:
         said = NOT_QUOTED if asked.private else seen.unseen
         refused = await record_refusal(world, asked, spec.full_name, (as_sentence(said),))
         return replace(refused, summary="" if asked.private else seen.preview.summary)
-    decision = policy_decision(world, spec, seen.args, asked.session.channel, seen.capture, asked.call.risk)
-    decision = made_private(decision, asked.private or seen.private)
+    decision = seen.decision or policy_decision(world, spec, seen.args, channel, seen.capture)
+    decision = made_private(with_risk(decision, asked.call.risk), asked.private or seen.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return await record_refusal(world, asked, spec.full_name, (as_sentence(decision.reason),))
     reviewed = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)

@@ -37,13 +37,15 @@ NOT_QUOTED = (
 @dataclass(frozen=True, slots=True)
 class PreviewResult:
     """What a call would do, as far as reading can tell. `unseen`: why it cannot tell; with `preview.problem`, the
-    same on a card, nothing may be confirmed. `private`: some of it was read for whoever asked alone."""
+    same on a card, nothing may be confirmed. `private`: some of it was read for whoever asked alone. `decision`: what
+    the policy says of it, where all could be read."""
 
     args: dict[str, Json]
     capture: Mapping[str, Json]
     preview: Preview
     unseen: str = ""
     private: bool = False
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,10 @@ async def make_preview(
     args: Mapping[str, Json],
     channel: str,
     before: Mapping[str, str] | None = None,
+    decided: Decision | None = None,
 ) -> PreviewResult:
-    """Settle, capture, bind and preview one call. What the target or the recipe does wrong, the preview says."""
+    """Settle, capture, bind and preview one call. What the target or the recipe does wrong, the preview says.
+    `decided`: what this policy has said of these very arguments; it holds where the recipe adds nothing to them."""
     given = {k: v for k, v in args.items() if k not in spec.recipe.bind}
     asked = with_canonical_paths(spec.recipe.targets, given)
     bound, read = asked, ReadResult({})
@@ -103,10 +107,11 @@ async def make_preview(
         capture = read.found
         bound = bound | _bind(spec, bound, capture)
         _validate_args(world, spec, bound)
-        decision = policy_decision(world, spec, bound, channel, capture)
+        decision = decided if decided and _adds_nothing(spec) else None
+        decision = decision or policy_decision(world, spec, bound, channel, capture)
         shown = build(spec, bound, capture, before)
         shown = covered_by_facts(shown) if decision.secret else shown
-        return PreviewResult(bound, capture, shown, private=read.private)
+        return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))
         kept = read.private or policy_decision(world, spec, bound, channel, read.found).secret
@@ -115,6 +120,12 @@ async def make_preview(
         shown = failed_preview(spec, bound, f"I could not look at what this would change: {said}")
         private = read.private or (isinstance(error, PreviewReadFailed) and error.private)
         return PreviewResult(bound, {}, shown, said, private)
+
+
+def _adds_nothing(spec: ToolSpec) -> bool:
+    """Whether a call is judged the same before and after it is looked at: nothing is read, bound or reported for it."""
+    recipe = spec.recipe
+    return not (recipe.capture or recipe.bind or (recipe.targets and recipe.targets.reported))
 
 
 def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:

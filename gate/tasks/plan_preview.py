@@ -117,7 +117,7 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
 async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
-    decision = policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
+    decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return with_problem(step, as_sentence(decision.reason))

@@ -9,12 +9,16 @@ from typing import Any, cast
 
 import pytest
 
+from gate.actions import preview
+from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.actions.preview import MAX_EACH, READ_SECONDS, make_preview
-from gate.rules.action import CallClass, Json
-from gate.rules.policy import Policy
+from gate.rules.action import CallClass, Decision, Json, Risk
+from gate.rules.planner_port import Call
+from gate.rules.policy import Policy, decide
 from gate.rules.ports import World
 from gate.rules.previews import DECEPTIVE_TEXT
 from gate.rules.tool import Answer, Each, Problem, Read, Recipe, Show, ToolSpec, Trust
+from tests.gate.gate_setup import ANN, Scene
 from tools.mcp.schema import problems
 
 PEOPLE = {"a1": "Ann Lee", "b2": "Ben Cho"}
@@ -153,3 +157,21 @@ async def test_what_could_not_be_looked_at_is_named_as_far_as_its_arguments_tell
 async def test_hidden_characters_are_pointed_out_also_where_nothing_could_be_looked_at() -> None:
     seen = await looked(Tools(Answer("Rate limit exceeded", is_error=True)), PUT, body="t\u200bwo")
     assert seen.preview.notes == (DECEPTIVE_TEXT,)
+
+
+async def test_a_call_for_which_nothing_is_read_is_judged_once(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[Json] = []
+
+    def counted(policy: Policy, spec: ToolSpec, args: Json, *more: Any) -> Decision:
+        judged.append(args)
+        return decide(policy, spec, args, *more)
+
+    monkeypatch.setattr(preview, "decide", counted)
+    stage.desk.specs_now["post"] = ToolSpec("desk", "post", "Post", "", {"type": "object"}, "d-post")
+    call = Call("desk", "post", {"id": "x"}, risk=Risk.CRITICAL)
+    made = await prepare(stage.world, CallRequest("x1", stage.session, ANN, call))
+    assert isinstance(made, Prepared)
+    assert made.action.proposal.decision.risk is Risk.CRITICAL
+    assert judged == [{"id": "x"}]
