@@ -73,7 +73,7 @@ def _new(step_id: str, one: ProposedStep, refs: Mapping[str, str]) -> Step:
     call = one.call
     args = {name: value for name, value in call.args.items() if name not in refs}
     called = StepCall(call.server, call.tool, args, refs)
-    return Step(id=step_id, title=clipped(one.title, TITLE), call=called, ask=one.ask)
+    return Step(id=step_id, title=clipped(one.title.strip(), TITLE), call=called, ask=one.ask)
 
 
 def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:

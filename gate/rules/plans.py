@@ -277,7 +277,7 @@ def _size(value: Json) -> int:
 def step_sentence(step: Step) -> str:
     """What a step does, in one line."""
     said = step.preview.summary if step.preview else ""
-    return clipped(said or step.title or step.name, 150)
+    return clipped(said or step.title.strip() or step.name, 150)
 
 
 def summary(plan: Plan) -> str:

@@ -11,6 +11,7 @@ from gate.rules.confidence import Confidence
 
 LAST_WORDS = 600  # characters of a planner's last words that a card has room for
 PRIVATE = "Its result was shown to whoever asked alone."  # in place of the words of a result
+HIDDEN = "Its details are shown to whoever asked alone, when it comes to it."
 
 
 class StepState(StrEnum):
@@ -260,3 +261,8 @@ def _after(step: Step, before: Step | None) -> tuple[str, ...]:
     if step.after is not None:
         return step.after
     return (before.id,) if before else ()
+
+
+def is_shown_in_thread(step: Step) -> bool:
+    """Whether the results of a step may be shown to the whole thread."""
+    return step.text != PRIVATE and not (step.preview and HIDDEN in step.preview.notes)

@@ -18,7 +18,7 @@ from gate.rules.policy import made_private
 from gate.rules.ports import World
 from gate.rules.previews import default_verb
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.steps import PRIVATE
+from gate.rules.steps import HIDDEN
 from gate.rules.task import Origin, Plan, Preflight, Step, Task
 from gate.rules.tool import ToolSpec
 
@@ -33,7 +33,6 @@ CHECKED_SEPARATELY = (
     "definitions",
     "$schema",
 )
-HIDDEN = "Its details are shown to whoever asked alone, when it comes to it."
 
 
 def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool = False) -> CallRequest:
@@ -187,8 +186,3 @@ def current_rules_hash(world: World, task: Task, step: Step) -> str:
         world, spec, without_bound_args(spec, step.args), task.session.channel
     )
     return plans.rules_hash(spec.definition, world.policy.version, decision)
-
-
-def is_shown_in_thread(step: Step) -> bool:
-    """Whether the results of a step may be shown to the whole thread."""
-    return step.text != PRIVATE and not (step.preview and HIDDEN in step.preview.notes)

@@ -189,7 +189,8 @@ async def _report(world: World, step: Step, exchange: Exchange, ended: Mapping[s
     )
     if step.edited:
         return replace(known, text=step.text)
-    return replace(known, status=DROPPED, text=step.text) if step.rejected_by else known
+    said = "" if known.private else step.text
+    return replace(known, status=DROPPED, text=said) if step.rejected_by else known
 
 
 async def _is_under_review(world: World, step: Step) -> bool:
@@ -206,6 +207,8 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
     asked_again = action.state in (State.EXPIRED, State.CANCELLED)
     if asked_again and (renewed := await world.ledger.action(derive_id("renew", action.id))):
         return await report_of_action(world, renewed, place, dropped=dropped)
+    if action.private:
+        return _report_of_private(action, place, dropped)
     if not action.is_finished and action.state is not State.UNKNOWN:
         return CallReport(place, UNDER_REVIEW if action.under_review else WAITING, action.preview.summary)
     if action.judged is not None and not action.judged.kept:
@@ -215,6 +218,18 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
     text = outcome.text if (outcome := released(action)) else action.decision
     changed = stored_args(action.args) if action.edited_by else None
     return CallReport(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
+
+
+def _report_of_private(action: Action, place: int, dropped: bool) -> CallReport:
+    """The same of what is for whoever asked alone: the planner speaks to everybody, so it is told only how it ended."""
+    if not action.is_finished and action.state is not State.UNKNOWN:
+        return CallReport(place, UNDER_REVIEW if action.under_review else WAITING, "", private=True)
+    rejected = action.judged is not None and not action.judged.kept
+    if rejected or dropped:
+        by = action.judged.by if action.judged and rejected else ""
+        return CallReport(place, DROPPED, "", by=by, private=True)
+    text, by = PRIVATE if action.outcome else "", action.edited_by or action.decided_by
+    return CallReport(place, STATUS[action.state], text, by=by, private=True)
 
 
 # What the planner says in the end
@@ -298,7 +313,8 @@ async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered
     }
     if (shown or read.private) and not lookup:
         await _post(tx, turn, place, "read", body, turn.requester if read.private else "")
-    return CallReport(place[1], "failed" if read.answer.is_error else "succeeded", read.answer.text)
+    status, text = "failed" if read.answer.is_error else "succeeded", read.answer.text
+    return CallReport(place[1], status, PRIVATE if read.private else text, private=read.private)
 
 
 async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:

@@ -19,8 +19,8 @@ from gate.rules.reviews import (
     version_after,
     version_before,
 )
+from gate.rules.steps import is_shown_in_thread
 from gate.rules.task import Task
-from gate.tasks.plan_preview import is_shown_in_thread
 
 LOOKS = 20  # times that a copy is compared with what it was made from, before somebody else has to go on
 

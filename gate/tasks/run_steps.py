@@ -321,10 +321,16 @@ async def _store_answer(
 
 def _with_read_result(plan: Plan, step: Step, read: Answered) -> Step:
     done = plans.with_result(plan, step, read.answer.text, read.answer.structured)
-    title = step.title or summary_of(read.spec, read.args, plainly(read.spec, read.args))
     seen = replace(done.preflight, cls=CallClass.READ, verdict=Verdict.RUN)
     output = replace(done.output, text=PRIVATE) if read.private else done.output
-    return replace(done, title=title, preflight=seen, output=output)
+    return replace(done, title=step.title.strip() or _title_of_read(read), preflight=seen, output=output)
+
+
+def _title_of_read(read: Answered) -> str:
+    """What a read without a title is called: everybody sees it, so what is private is called as its tool is."""
+    if read.private:
+        return read.spec.title or read.spec.full_name
+    return summary_of(read.spec, read.args, plainly(read.spec, read.args))
 
 
 async def _store_read(tx: Tx, world: World, task: Task, done: Step, turn: Turn | None) -> Task:

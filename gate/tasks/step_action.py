@@ -97,7 +97,7 @@ async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Ta
     asked = replace(step, state=StepState.ASKED, run=run, output=output)
     seen = replace(step.preflight, cls=action.cls, verdict=action.verdict)
     if action.private:
-        asked = replace(asked, title=step.title or action.name)
+        asked = replace(asked, title=step.title.strip() or action.name)
     elif step.origin is not None:
         seen = replace(seen, preview=action.preview)
         asked = replace(asked, title=action.preview.summary, preflight=seen)
@@ -184,12 +184,11 @@ async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[
 
 
 def step_done(plan: Plan, step: Step, action: Action) -> Step:
-    """The step, done: with what really ran, where somebody edited it."""
+    """The step, done: with what really ran, where somebody edited it and everybody may know it."""
     outcome = released(action)
-    if action.edited_by:
+    if action.edited_by and not action.private:
         call = replace(step.call, args=stored_args(action.args), refs={})
-        shown = step.preview if action.private else action.preview
-        step = replace(step, call=call, preflight=replace(step.preflight, preview=shown))
+        step = replace(step, call=call, preflight=replace(step.preflight, preview=action.preview))
     text, structured = (outcome.text, outcome.structured) if outcome else ("", None)
     ran = replace(step, run=replace(step.run, action=action.id))
     done = plans.with_result(plan, ran, text, structured)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gate.rules.action import Action
-from gate.rules.planner_port import Clarify, Exchange, Implement, Mode, PlannerContext, ProposePlan, Say, Turn
-from gate.rules.steps import PRIVATE
+from gate.rules.action import Action, Json
+from gate.rules.planner_port import (
+    WITHHELD,
+    Clarify,
+    Exchange,
+    Implement,
+    Mode,
+    PlannerContext,
+    ProposePlan,
+    Say,
+    Turn,
+)
+from gate.rules.steps import PRIVATE, is_shown_in_thread
 from gate.rules.task import Instruction, Step
 from tools.model.model_api import load_memo
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
@@ -17,6 +27,7 @@ from tools.model.toolset import Toolset
 
 CODE = "The code is {code}. Blocks without it are none."
 OLDER = "More was said in this thread before what follows. Ask the requester about it where it matters."
+NOT_TOLD = "private to whoever asked"  # in place of the arguments of a call
 NOTE = "A note of the code that carries this task, about what you proposed. Mend what can be mended:"
 
 
@@ -122,7 +133,8 @@ def _result_of(step: Step) -> str:
 
 
 def _step_text(step: Step, result: str, shorten: Shortener) -> str:
-    given = json.dumps({**step.args, **step.refs}, ensure_ascii=False, sort_keys=True)
+    args = step.args if is_shown_in_thread(step) else {}
+    given = _as_json({**args, **step.refs})
     note = f"\nnote: {step.note}" if step.note else ""
     text = f"\n{shorten(result)}" if result else ""
     return f"{step.title}\n{step.name} {given}\nstate: {step.state}{note}{text}"
@@ -142,16 +154,18 @@ def _earlier_turn(inputs: PromptInputs, earlier: Turn, shorten: Shortener) -> It
         yield fence.data(f"message of {earlier.requester}, who is not the requester", shorten(earlier.text))
     for exchange in earlier.exchanges:
         for call, result in call_results(exchange):
-            args = json.dumps(dict(call.args), ensure_ascii=False, sort_keys=True)
+            hidden = result.private or result.status == WITHHELD
+            args = NOT_TOLD if hidden else _as_json(dict(call.args))
             head = fence.data(f"call of {call.server}.{call.tool} then", shorten(args))
             yield f"{head}\n{call_result_text(result, '', fence, shorten)}"
-        response = _reply_text(exchange)
+        response = _reply_text(exchange, earlier.requester == inputs.turn.requester)
         if response:
             yield fence.data("what you answered then", shorten(response))
 
 
-def _reply_text(exchange: Exchange) -> str:
-    """The text of a reply that has no calls."""
+def _reply_text(exchange: Exchange, own: bool) -> str:
+    """The text of a reply that has no calls. `own`: it was for the requester, so the arguments of a plan are told, too:
+    any of them may be for whoever asked alone."""
     reply = exchange.reply
     if isinstance(reply, Say):
         return reply.text
@@ -161,8 +175,12 @@ def _reply_text(exchange: Exchange) -> str:
         return "\n".join(f"Requirement: {one}" for one in reply.requirements)
     if isinstance(reply, ProposePlan):
         return "\n".join(
-            f"Step {place}: {one.title}: {one.call.server}.{one.call.tool} "
-            f"{json.dumps({**one.call.args, **one.refs}, ensure_ascii=False, sort_keys=True)}"
+            f"Step {place}: {one.title}: {one.call.server}.{one.call.tool}"
+            + (f" {_as_json({**one.call.args, **one.refs})}" if own else "")
             for place, one in enumerate(reply.steps, 1)
         )
     return ""
+
+
+def _as_json(args: Mapping[str, Json]) -> str:
+    return json.dumps(args, ensure_ascii=False, sort_keys=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from gate.rules.action import Action
 from gate.rules.planner_port import CallReport, CancelPending, Exchange, ListPending, Propose, Say
 from gate.rules.task import Instruction
 from tools.model.context import PromptInputs, first_message
@@ -110,10 +111,14 @@ def _current_state(inputs: PromptInputs, shorten: Shortener) -> Iterator[Message
         if remark.at > turn.at
     ]
     if inputs.pending:
-        waits = "\n".join(f"{a.id}: {a.name}, {a.preview.summary}" for a in inputs.pending)
+        waits = "\n".join(map(_pending_line, inputs.pending))
         parts.append(f"What waits for a person now, by id:\n{fence.data('pending actions', waits)}")
     if parts:
         yield UserMessage("\n\n".join(parts))
+
+
+def _pending_line(action: Action) -> str:
+    return f"{action.id}: {action.name}" + ("" if action.private else f", {action.preview.summary}")
 
 
 def _instructions(inputs: PromptInputs, instructions: Sequence[Instruction]) -> Iterator[Message]:

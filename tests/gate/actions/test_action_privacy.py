@@ -15,7 +15,7 @@ from pypdf import PdfReader
 
 from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import PressResult
-from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
+from gate.actions.prepare import READ_ALONE, Answered, CallRequest, Prepared, Refused, prepare
 from gate.rules.action import Action, Approvers
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
@@ -26,7 +26,7 @@ from gate.rules.policy import Rule
 from gate.rules.previews import measured
 from gate.rules.reviews import Phase, Review
 from gate.rules.sampling import RECORD, Sampled
-from gate.rules.task import PauseReason
+from gate.rules.task import PauseReason, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Answer, Show
 from gate.tasks import review_queue
@@ -43,7 +43,7 @@ from tests.gate.plan_setup import (
     write,
     wrote,
 )
-from views import task_pause
+from views import rendering, task_pause
 from views.card import card
 
 PAY = "hr/pay.csv"
@@ -258,6 +258,49 @@ async def test_a_read_that_takes_a_private_result_is_private(desk: Scene) -> Non
     await approved(desk, plan)
     assert TOLD not in await told(desk) + await logged(desk)
     assert TOLD in await told(desk, to_ann=True)
+
+
+async def test_a_private_read_without_a_title_is_called_as_its_tool_is(desk: Scene, tmp_path: Path) -> None:
+    name_reads(desk)
+    desk.desk.notes[PAY] = "ben-is-fired.md"
+    desk.desk.notes["ben-is-fired.md"] = "x"
+    fired = look("b.md", title=" \n", refs={"path": "{steps.s1.content}"})
+    task = await approved(desk, await planned(desk, look(PAY), fired, write("c.md")))
+    assert task.plan is not None
+    assert [step.title for step in steps(task)][1] == "Look"
+    assert "fired" not in await shown_to_everybody(desk, task) + await read_by_anybody(tmp_path)
+
+
+@pytest.mark.parametrize("follows", [False, True])
+async def test_a_simple_request_does_not_say_what_it_read_in_private(
+    desk: Scene, tmp_path: Path, follows: bool
+) -> None:
+    name_reads(desk)
+    desk.planner.follows = follows
+    calls = (
+        Call("desk", "look", {"path": "hr/ben-is-fired.csv"}),
+        Call("desk", "write", {"path": "a.md", "content": "x"}),
+    )
+    desk.planner.script.append(Propose(calls))
+    await desk.say("look and write")
+    task = await confirmed(desk)
+    assert task.result.startswith("2 done: Look; ")
+    assert "fired" not in await shown_to_everybody(desk, task) + await read_by_anybody(tmp_path)
+
+
+def name_reads(stage: Scene) -> None:
+    """Reads are called by what they read."""
+    spec = stage.desk.specs_now["look"]
+    recipe = replace(spec.recipe, summary="Read {args.path}")
+    stage.desk.specs_now["look"] = replace(spec, recipe=recipe)
+
+
+async def shown_to_everybody(stage: Scene, task: Task) -> str:
+    """All that others than Ann have been shown of a task, and what the log says of it beside its reads."""
+    cards = [repr(one.message) for one in rendering.of_task(task)]
+    lines = await stage.ledger.audit_tail(team="T1", limit=1000)
+    logged = repr([line.entry for line in lines if line.entry.outcome != READ_ALONE])
+    return task.result + await told(stage) + "".join(cards) + logged
 
 
 async def test_a_private_read_that_fails_in_a_plan_tells_its_error_to_its_requester_alone(

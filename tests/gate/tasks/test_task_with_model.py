@@ -11,8 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm, undo
+from gate.actions import confirm, edit, undo
 from gate.rules.action_states import State
+from gate.rules.always_gated import ALWAYS
+from gate.rules.canonical_targets import Targets
 from gate.rules.policy import Rule
 from gate.rules.ports import PlannerUnavailable, Unavailable
 from gate.rules.settings import Switches
@@ -23,8 +25,8 @@ from gate.rules.tool import Answer as ToolAnswer
 from gate.rules.tool import Read
 from gate.tasks import control
 from gate.tasks import plan as plans
-from tests.gate.gate_setup import ANN, Scene
-from tests.gate.plan_setup import on_pause, on_plan, only, states
+from tests.gate.gate_setup import ANN, BEN, Scene
+from tests.gate.plan_setup import approved, confirmed, on_pause, on_plan, only, states, steps, waiting
 from tests.model_stub import SIMPLE, Answer, Heard, ModelStub, Script, assesses, calls, fails, says
 from tools.model.planner import ModelPlanner
 from tools.model.provider_client import ProviderModel
@@ -294,6 +296,153 @@ async def test_what_a_private_change_gave_is_not_given_to_it(stage: Scene) -> No
         await stage.play()
     assert PRIVATE in stub.replies[-1].text
     assert '"sha"' not in stub.replies[-1].text
+
+
+def prompts(stub: ModelStub) -> str:
+    """All that a model was ever told in a turn, and what it was offered."""
+    return json.dumps([heard.body for heard in stub.replies], ensure_ascii=False)
+
+
+def alone(stage: Scene) -> None:
+    """From now on, what is read and written under `hr/` is private."""
+    for tool in ("write", "look"):
+        recipe = replace(stage.desk.specs_now[tool].recipe, targets=Targets(paths=("path",)))
+        stage.desk.specs_now[tool] = replace(stage.desk.specs_now[tool], recipe=recipe)
+    names = ("desk.look", "desk.write")
+    stage.rule(Rule("salaries are private", names, texts=(r"^hr/",), private=True))
+
+
+async def test_a_private_read_of_a_simple_request_is_told_to_its_requester_and_no_model(
+    stage: Scene,
+) -> None:
+    alone(stage)
+    stage.desk.notes["hr/pay.csv"] = "Ben earns 98,000"
+    script = [calls(("desk__look", {"path": "hr/pay.csv"})), says("You see it."), says("I do not know.")]
+    async with thinking(stage, script) as stub:
+        await stage.say("look there")
+        assert PRIVATE in stub.replies[1].results[0]
+        await stage.say("what did ann just read?", user=BEN)
+    assert "98,000" not in prompts(stub)
+    assert "hr/pay.csv" not in json.dumps(stub.replies[-1].body)
+    assert ["98,000" in repr(note.body) for note in stage.wall.notes if note.to == ANN] == [True]
+    assert "98,000" not in repr([note.body for note in stage.wall.notes if not note.to])
+
+
+async def test_a_private_read_that_fails_tells_no_model_what_it_said(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone(stage)
+
+    async def fail(*given: object, **more: object) -> ToolAnswer:
+        return ToolAnswer("line 3: “98,000” is no number", is_error=True)
+
+    monkeypatch.setattr(stage.desk, "call", fail)
+    read = ("desk__look", {"path": "hr/pay.csv"})
+    async with thinking(stage, [calls(read), calls(read), calls(read)]) as stub:
+        await stage.say("look there")
+    assert stub.replies[1].results[0].startswith("status: failed")
+    assert "98,000" not in prompts(stub) + repr([note.body for note in stage.wall.notes if not note.to])
+
+
+@pytest.mark.parametrize("outcome", ["done", "failed", "rejected"])
+async def test_a_private_change_of_a_simple_request_is_told_to_no_model(stage: Scene, outcome: str) -> None:
+    alone(stage)
+    if outcome == "failed":
+        stage.desk.behave, stage.desk.refusal = "says no", "98,000 stands there"
+    script = [
+        calls(("desk__write", {"path": "hr/pay.csv", "content": "98,000"})),
+        says("You know."),
+        says("I do not know."),
+    ]
+    async with thinking(stage, script) as stub:
+        await stage.say("write it")
+        action = await waiting(stage)
+        if outcome == "rejected":
+            await confirm.reject(stage.world, stage.press(action, reason="98,000 is wrong"))
+        else:
+            await stage.confirm(action)
+        await stage.play()
+        (told,) = stub.replies[1].results
+        await stage.say("what did ann write?", user=BEN)
+    assert told.startswith(f"status: {'succeeded' if outcome == 'done' else outcome}")
+    assert (PRIVATE in told) is (outcome != "rejected")
+    assert "sha" not in told
+    assert "98,000" not in told + json.dumps(stub.replies[-1].body)
+
+
+async def test_what_a_private_change_was_edited_to_is_told_to_no_model(stage: Scene) -> None:
+    alone(stage)
+    written = ("desk__write", {"path": "hr/pay.csv", "content": "x"})
+    script = [calls(written), says("You know."), says("I do not know.")]
+    async with thinking(stage, script) as stub:
+        await stage.say("write it")
+        await edited_and_confirmed(stage, {"path": "hr/pay.csv", "content": "98,000"})
+        await stage.say("what did ann write?", user=BEN)
+    assert stage.desk.notes["hr/pay.csv"] == "98,000"
+    assert "98,000" not in prompts(stub)
+
+
+async def edited_and_confirmed(stage: Scene, args: dict[str, str]) -> None:
+    await edit.submit(stage.world, stage.press(await waiting(stage)), args)
+    await stage.play()
+    await confirmed(stage)
+
+
+async def test_what_a_private_step_was_edited_to_is_told_to_no_model(stage: Scene) -> None:
+    alone(stage)
+    stage.desk.notes["hr/pay.csv"] = "97,000"
+    takes = {
+        "steps": [
+            {"tool": "desk__look", "title": "Read", "arguments": {"path": "hr/pay.csv"}},
+            {
+                "tool": "desk__write",
+                "title": "Write",
+                "arguments": {"path": "b.md"},
+                "from_results": {"content": "{steps.1.content}"},
+            },
+        ]
+    }
+    async with thinking(stage, [calls(("propose_plan", takes)), says("Done.")], assesses(60, 4)) as stub:
+        await stage.say("do it")
+        await approved(stage, await only(stage))
+        await edited_and_confirmed(stage, {"path": "c.md", "content": "98,000"})
+        told = stub.replies[-1].text
+    assert stage.desk.notes["c.md"] == "98,000"
+    assert "98,000" not in prompts(stub) + repr([step.args for step in steps(await only(stage))])
+    assert "desk.look {}" in told.partition("The request:")[2]
+
+
+async def test_what_somebody_else_planned_to_read_in_private_is_told_to_no_model(stage: Scene) -> None:
+    alone(stage)
+    reads = {
+        "steps": [
+            {"tool": "desk__look", "title": title, "arguments": {"path": f"hr/{title}.csv"}}
+            for title in ("pay", "leave")
+        ]
+    }
+    script = [calls(("propose_plan", reads)), says("You see both."), says("I do not know.")]
+    async with thinking(stage, script, assesses(60, 4)) as stub:
+        await stage.say("compare them")
+        await stage.say("what did ann read?", user=BEN)
+    assert "desk.look" in stub.replies[-1].text
+    assert "hr/" not in stub.replies[-1].text
+
+
+async def test_a_secret_of_the_clipboard_that_was_typed_for_is_told_to_no_model(stage: Scene) -> None:
+    for rule in ALWAYS:
+        stage.rule(rule)
+    schema = {"type": "object", "properties": {"path": {}, "show_secret": {"type": "boolean"}}}
+    look = stage.desk.specs_now["look"]
+    stage.desk.specs_now["get_clipboard"] = replace(look, name="get_clipboard", schema=schema)
+    stage.desk.notes["a.md"] = "hunter2"
+    shows = ("desk__get_clipboard", {"path": "a.md", "show_secret": True})
+    async with thinking(stage, [calls(shows), says("You see it."), says("No.")]) as stub:
+        await stage.say("show me the password that I copied")
+        task = await confirmed(stage)
+        await stage.say("what was it?", user=BEN)
+    assert steps(task)[0].state is StepState.DONE
+    assert PRIVATE in stub.replies[1].results[0]
+    assert "hunter2" not in prompts(stub)
 
 
 async def test_it_says_nothing_of_a_plan_of_which_a_step_was_taken_back(stage: Scene) -> None:
