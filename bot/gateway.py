@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import anyio
@@ -55,7 +56,8 @@ async def gateway(settings: Settings) -> None:
         raise CommandError(NO_TOKEN)
     headers = {"Authorization": f"Bearer {settings.token.reveal()}"}
     patience = httpx2.Timeout(CONNECT_SECONDS, read=None)  # the service itself ends what takes too long
-    async with httpx2.AsyncClient(headers=headers, timeout=patience) as http:
+    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    async with httpx2.AsyncClient(headers=headers, timeout=patience, cookies=no_cookies) as http:
         await _let_in(http, settings.service_url)
         async with stdio_server() as (from_client, to_client):
             carrier = Carrier(http, settings.service_url, from_client, to_client)

@@ -28,6 +28,7 @@ class Provider:
     def __init__(self, first: bytes, more: bytes = b"") -> None:
         self._first, self._more = first, more
         self.asked = 0
+        self.heads = list[bytes]()
         self.tasks = set[asyncio.Task[None]]()
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,7 +36,7 @@ class Provider:
         assert task is not None
         self.tasks.add(task)
         with suppress(ConnectionError):
-            await reader.readuntil(b"\r\n\r\n")
+            self.heads.append(await reader.readuntil(b"\r\n\r\n"))
             self.asked += 1
             writer.write(self._first)
             while self._more and not writer.is_closing():
@@ -84,3 +85,20 @@ async def test_what_is_asked_goes_to_no_other_address(kind: str, status: int) ->
             with pytest.raises((PlannerUnavailable, ModelRefused)):
                 await asked(kind, url)
     assert other.asked == 0
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+async def test_no_cookie_of_a_provider_is_sent_back(kind: str) -> None:
+    provider = Provider(
+        b"HTTP/1.1 500 Broken\r\nSet-Cookie: a=1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
+    async with listening(provider) as url:
+        model = ProviderModel(
+            ModelConfig(provider=kind, name="stub", key="k", base_url=url, seconds=1.0, retry_seconds=0.0)
+        )
+        for _ in range(2):
+            with pytest.raises(PlannerUnavailable):
+                await model.ask(ASKED)
+        await model.close()
+    assert len(provider.heads) == 2
+    assert b"cookie" not in b"".join(provider.heads).lower()

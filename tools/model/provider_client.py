@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Protocol
 
 from pydantic import ValidationError
@@ -132,15 +133,17 @@ class _Connection(Protocol):
 def _connect(config: ModelConfig) -> tuple[AnyModel, _Connection]:
     """The provider's model and the client to close. Retries of the library are off: the caller retries, and knows
     when to stop. So are redirects: what is said to the model goes to the address that the operator named, and to no
-    other. Only this provider's library is imported: each takes a second and tens of megabytes."""
+    other. No cookie of it is kept. Only this provider's library is imported: each takes a second and tens of
+    megabytes."""
     base_url = config.base_url or None
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
     if config.provider == "anthropic":
         from anthropic import AsyncAnthropic
         from anthropic import DefaultAsyncHttpxClient as AnthropicHttp
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        http = AnthropicHttp(follow_redirects=False)
+        http = AnthropicHttp(follow_redirects=False, cookies=cookies)
         connection = AsyncAnthropic(api_key=config.key, base_url=base_url, max_retries=0, http_client=http)
         return AnthropicModel(
             config.name, provider=AnthropicProvider(anthropic_client=connection)
@@ -153,7 +156,7 @@ def _connect(config: ModelConfig) -> tuple[AnyModel, _Connection]:
         api_key=config.key,
         base_url=base_url,
         max_retries=0,
-        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False, cookies=cookies),
     )
     return OpenAIChatModel(config.name, provider=OpenAIProvider(openai_client=client)), client
 
