@@ -27,6 +27,7 @@ ALLOWED = {
     "validate_tool_result matching_blocks opcodes wss_uri data_type compress_type tesseract_cmd MAX_IMAGE_PIXELS "
     "tempdir val superscript evolve",
     "html.parser and xml.sax call them": "handle_data handle_starttag handle_endtag startElement endElement",
+    "httpx2 calls it on a jar of cookies": "extract_cookies",
     "a parameter of aiohttp's AbstractResolver": "family",
     "bot.cli.main finds a command's function by its name": "doctor export rotate_key",
     "tools.mcp.schema_fast_path finds the check of a keyword by its name": "_ref _const _additionalProperties _anyOf _allOf "

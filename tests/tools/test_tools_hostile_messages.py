@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -26,14 +31,26 @@ from tests.tools.mcp_hosts import hosting, raw
 from tests.tools.test_tools_transport import MemoryTransport
 from tools.mcp.limits import (
     MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_MESSAGE_BYTES,
     MAX_PART_VALUES,
     MAX_PARTS,
     TOO_MANY_PARTS,
+    LoopTime,
     MessageSize,
     ParseThrottle,
 )
 from tools.mcp.results import classify_error, to_answer
-from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, CallTrace, WatchedTransport
+from tools.mcp.server_config import ServerConfig
+from tools.mcp.session import (
+    ELICITATION_METHOD,
+    SAMPLING_METHOD,
+    CallTrace,
+    Item,
+    WatchedClient,
+    WatchedTransport,
+)
+from tools.mcp.stdio import _is_too_large, _parse_line, _receive
 
 LIMIT = 0.3  # seconds of this thread for one message, as in tests/test_hostile_sizes.py
 VERSION = "2025-11-25"
@@ -256,3 +273,229 @@ async def test_a_server_is_charged_for_what_its_messages_take_to_validate() -> N
             await read.receive()
     little, much = charges.charged
     assert much > 20 * little
+
+
+LONG = listed("1" * 4290, 970)
+UNREADABLE = {
+    "long numbers": LONG,
+    "numbers of as many digits as may be": listed("1" * MAX_DIGITS, 10_000),
+    "decimals": listed("0.1234567890123e-5", 99_000),
+    "characters that turn the direction": '"' + "\u202e" * 1_390_000 + '"',
+}
+JSON_BODY, EVENTS = "application/json", "text/event-stream"
+
+
+class HttpServer:
+    """An MCP server over HTTP that answers each call with the same text, and sets a new cookie with each answer."""
+
+    def __init__(self, answer: str, kind: str) -> None:
+        self.answer, self.kind = answer, kind
+        self.answers = 0
+        self.heads = list[bytes]()
+        self.tasks = set[asyncio.Task[None]]()
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                self.heads.append(head.lower())
+                lengths = [
+                    line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+                ]
+                body = await reader.readexactly(int(lengths[0]) if lengths else 0)
+                writer.write(self._said(json.loads(body) if head.startswith(b"POST") else {}))
+                await writer.drain()
+        writer.close()
+
+    def _said(self, message: dict[str, object]) -> bytes:
+        results: dict[object, dict[str, object]] = {
+            "initialize": {
+                "protocolVersion": VERSION,
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "read", "inputSchema": {"type": "object"}}]},
+        }
+        method, kind = message.get("method"), JSON_BODY
+        if "id" not in message:
+            return b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+        text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": results.get(method, {})})
+        if method == "tools/call":
+            text, kind = self.answer.replace("ID", json.dumps(message["id"])), self.kind
+        data = (text if kind == JSON_BODY else f"data: {text}\n\n").encode()
+        self.answers += 1
+        fields = f"Content-Type: {kind}\r\nSet-Cookie: c{self.answers}=1\r\nContent-Length: {len(data)}"
+        return f"HTTP/1.1 200 OK\r\n{fields}\r\n\r\n".encode() + data
+
+
+@asynccontextmanager
+async def answering(answer: str, kind: str) -> AsyncIterator[tuple[HttpServer, ServerConfig]]:
+    server = HttpServer(answer, kind)
+    listener = await asyncio.start_server(server.handle, "127.0.0.1", 0)
+    try:
+        url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/mcp"
+        yield server, ServerConfig(name="web", url=url, mode="legacy")
+    finally:
+        listener.close()
+        await asyncio.gather(*server.tasks)
+
+
+async def longest_step(taken: list[float]) -> None:
+    """Note the longest CPU time between two turns of this task."""
+    while True:
+        one = LoopTime()
+        with one.part():
+            await asyncio.sleep(0)
+        taken[0] = max(taken[0], one.seconds)
+
+
+@pytest.mark.parametrize("kind", [JSON_BODY, EVENTS])
+@pytest.mark.parametrize("inside", UNREADABLE.values(), ids=UNREADABLE)
+async def test_an_answer_over_http_that_is_no_message_takes_little_time(
+    kind: str, inside: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with answering('{"foo":[' + inside + "]}", kind) as (_, config), hosting(tmp_path, config) as host:
+        taken = [0.0]
+        watch = asyncio.create_task(longest_step(taken))
+        with pytest.raises((AnswerTooLong, OutcomeUnknown)):
+            await host.call("web", "read", b"{}", 30)
+        watch.cancel()
+    assert taken[0] < LIMIT
+    assert sum(len(record.getMessage()) for record in caplog.records) < 20_000
+
+
+@pytest.mark.parametrize("kind", [JSON_BODY, EVENTS])
+async def test_an_answer_over_http_that_is_no_message_is_not_quoted(
+    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = '{"jsonrpc":"2.0","id":ID,"result":"salary of Ann Lee: 81,400"}'
+    async with answering(answer, kind) as (_, config), hosting(tmp_path, config) as host:
+        with pytest.raises(OutcomeUnknown, match="no usable answer: Failed to parse") as caught:
+            await host.call("web", "read", b"{}", 30)
+    assert "salary" not in str(caught.value)
+    assert "Failed" in caplog.text or "Error parsing" in caplog.text
+    assert "salary" not in caplog.text
+
+
+async def test_an_event_is_measured_whatever_quotation_marks_are_in_the_lines_before_it(
+    tmp_path: Path,
+) -> None:
+    answer = f'1\n: "\ndata: {listed("[]", 300_000)}'
+    async with answering(answer, EVENTS) as (_, config), hosting(tmp_path, config) as host:
+        with pytest.raises(AnswerTooLong):
+            await host.call("web", "read", b"{}", 30)
+
+
+async def test_no_cookie_of_a_server_is_kept_or_sent_back(tmp_path: Path) -> None:
+    answer = '{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}'
+    async with answering(answer, JSON_BODY) as (server, config):
+        async with hosting(tmp_path, config) as host:
+            for _ in range(3):
+                await host.call("web", "read", b"{}", 30)
+        async with WatchedClient() as client:
+            await client.post(config.url, json={"id": 1, "method": "ping"})
+            assert not client.cookies.jar
+    assert server.answers > 3
+    assert not [head for head in server.heads if b"\r\ncookie:" in head]
+
+
+@pytest.mark.parametrize("inside", UNREADABLE.values(), ids=UNREADABLE)
+async def test_a_line_of_a_server_that_is_no_message_takes_little_time(inside: str) -> None:
+    line, taken = ('{"foo":[' + inside + "]}").encode(), LoopTime()
+    too_large = await _is_too_large(line, taken)
+    with taken.part():
+        said = str(_parse_line(line, too_large))
+    assert taken.seconds < LIMIT
+    assert len(said) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "too_large"),
+    [
+        ("1" * MAX_DIGITS, False),
+        ("1" * (MAX_DIGITS + 1), True),
+        ("0." + "1" * 500, True),
+        ('"' + "1" * 500 + '"', False),
+        (listed("1" * 300, 10), False),
+    ],
+    ids=["as many as may be", "one more", "decimals", "in a text", "in several numbers"],
+)
+@pytest.mark.parametrize("piece", [1, 7, 1000])
+def test_the_digits_of_a_number_are_counted_wherever_a_message_is_cut(
+    text: str, too_large: bool, piece: int
+) -> None:
+    size = MessageSize()
+    for start in range(0, len(text), piece):
+        size.feed(text[start : start + piece].encode())
+    assert size.too_large is too_large
+
+
+@pytest.mark.parametrize("inside", [LONG, listed("1" * MAX_DIGITS, 1_490)])
+def test_an_invalid_notification_is_dropped_with_a_short_line(
+    inside: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"foo":%s}}' % inside  # noqa: UP031
+    item = SessionMessage(jsonrpc_message_adapter.validate_python(from_json(text), by_name=False))
+    transport = WatchedTransport(None, lambda: None)  # type: ignore[arg-type]
+    with caplog.at_level(logging.WARNING):
+        assert seconds(lambda: transport.admit(item), 1) < LIMIT
+    assert not transport.admit(item)
+    assert set(caplog.messages) == {"an MCP server sent an invalid notifications/progress; it was dropped"}
+
+
+def test_valid_and_unknown_notifications_are_passed_on() -> None:
+    transport = WatchedTransport(None, lambda: None)  # type: ignore[arg-type]
+    for method, params in (
+        ("notifications/progress", '{"progressToken":1,"progress":0.5}'),
+        ("notifications/tools/list_changed", "{}"),
+        ("notifications/other", '{"foo":1}'),
+    ):
+        assert received(f'{{"jsonrpc":"2.0","method":"{method}","params":{params}}}', transport) is not None
+
+
+class Output:
+    """A process and its standard output."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = list(chunks)
+
+    @property
+    def stdout(self) -> Output:
+        return self
+
+    def __aiter__(self) -> Output:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> bytes:
+        if not self._chunks:
+            raise anyio.EndOfStream
+        return self._chunks.pop(0)
+
+
+async def charged(*chunks: bytes) -> float:
+    """The seconds that a server is charged for what it writes."""
+    incoming, received = anyio.create_memory_object_stream[Item](1)
+    with received:
+        charges = Charges()
+        await _receive(Output(*chunks), incoming, MAX_MESSAGE_BYTES, charges)  # type: ignore[arg-type]
+    return sum(charges.charged)
+
+
+async def test_a_server_is_charged_for_what_its_lines_take_to_read() -> None:
+    escapes = b'"' + b"\\n" * 1_000_000 + b'"\n'
+    taken = LoopTime()
+    await _is_too_large(escapes, taken)
+    assert await charged(escapes) > taken.seconds / 2
+
+
+async def test_a_server_is_charged_for_a_line_that_does_not_end() -> None:
+    assert await charged(*[b"x" * 65_536] * 100) > 0.02

@@ -186,7 +186,7 @@ async def test_a_chatty_server_is_read_at_a_limited_rate() -> None:
     with anyio.move_on_after(4):
         async with anyio.create_task_group() as group, read:
             child: Any = ChattyProcess()
-            group.start_soon(_receive, child, incoming, 1000)
+            group.start_soon(_receive, child, incoming, 1000, ParseThrottle())
             async for _ in read:
                 received += 1
                 if received == 10_000:  # without the throttle this takes about a second

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import Counter, deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from gate.rules.action import Json
 
@@ -30,9 +34,10 @@ MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in a
 MAX_CONTAINERS = 25_000  # lists and objects in it
 MAX_DEPTH = 190  # of lists and objects in it; the SDK's parser reads 200
 MAX_VALUES = 100_000  # commas and colons in it, as many as its values and names
+MAX_DIGITS = 400  # of one number: to write out a longer one takes time by the square of its length
 TOO_LONG = (
     f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects, {MAX_DEPTH} levels "
-    f"of them and {MAX_VALUES:,} values and names at most"
+    f"of them, {MAX_VALUES:,} values and names, and {MAX_DIGITS} digits in a number at most"
 )
 # Values and names in what the SDK compares with its types, at 10 to 25 microseconds for each that is wrong: all but
 # structured content, metadata and the definitions of tools.
@@ -45,13 +50,19 @@ MAX_LINE = 300  # characters of an error in a sentence
 OPENED_OR_CLOSED = bytes(1 if byte in b"[{" else 255 for byte in range(256))  # 255 is -1 as a signed byte
 NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 PIECE = 16 * 1024  # bytes that are counted at once
-STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # or the beginning of one that ends later
-UNCLOSED = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+"(?:[^"\\]++|\\.)*+(?P<escape>\\?)\Z', re.DOTALL)
+LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
+DIGITS_AS_ZERO = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
+# A string, or the beginning of one that ends later. A line's end is never in one, and in an event stream the next line
+# may be another field.
+STRING = re.compile(rb'"(?:[^"\\\r\n]++|\\[^\r\n])*+\\?"?')
+UNCLOSED = re.compile(
+    rb'(?:[^"]++|"(?:[^"\\\r\n]++|\\[^\r\n])*+\\?["\r\n])*+"(?:[^"\\\r\n]++|\\[^\r\n])*+(?P<escape>\\?)\Z'
+)
 
 
 def extent(whole: Json, max_values: int, max_chars: int) -> tuple[int, int]:
-    """Two for each entry of its lists and objects, and the characters of its texts and names: what was counted until
-    one of them was too large. Takes bounded time, however large and deep it is."""
+    """Two for each entry of its lists and objects, and the characters of its texts, names and whole numbers: what was
+    counted until one of them was too large. Takes bounded time, however large and deep it is."""
     stack, values, chars = [whole], 1, 0
     while stack and values <= max_values and chars <= max_chars:
         value = stack.pop()
@@ -66,6 +77,8 @@ def extent(whole: Json, max_values: int, max_chars: int) -> tuple[int, int]:
             stack += value
         elif isinstance(value, str):
             chars += len(value)
+        elif isinstance(value, int):
+            chars += value.bit_length() // 3
     return values, chars
 
 
@@ -99,6 +112,37 @@ def error_line(error: BaseException | str) -> str:
     return (" ".join(text[: 10 * MAX_LINE].split()) or type(error).__name__)[:MAX_LINE]
 
 
+class NoMessage(ValueError):
+    """Text that is no message. The reason has nothing of the text."""
+
+
+def message_of(text: str | bytes) -> JSONRPCMessage:
+    """The message in a JSON text, in two steps: `validate_json` of this union parses anew for each kind of message,
+    four times as long in all. Raises NoMessage, whose context has nothing of the text either."""
+    try:
+        return jsonrpc_message_adapter.validate_python(from_json(text), by_name=False)
+    except ValidationError as error:
+        why = first_error(error)
+    except ValueError as error:
+        why = str(error)
+    raise NoMessage(error_line(why))
+
+
+class LoopTime:
+    """The seconds that this thread takes for one thing, in parts that wait for nothing."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        begun = time.thread_time()
+        try:
+            yield
+        finally:
+            self.seconds += time.thread_time() - begun
+
+
 class MessageSize:
     """How much a message of JSON has, fed in pieces: parsing takes time for each value, however short the text is.
 
@@ -108,10 +152,12 @@ class MessageSize:
 
     def __init__(self) -> None:
         self.containers = self.values = self.bytes = self.depth = self._level = 0
+        self.has_long_number = False
         self._open = b""  # of a string, or an escape, that goes on in the next piece
+        self._digits = b""  # at the end of the last piece
 
     def feed(self, piece: bytes) -> None:
-        """Count the next piece. Brackets, commas and colons in quoted text do not count."""
+        """Count the next piece. Brackets, commas, colons and digits in quoted text do not count."""
         self.bytes += len(piece)
         text = self._open + piece
         unclosed = UNCLOSED.match(text)
@@ -119,6 +165,9 @@ class MessageSize:
         plain = STRING.sub(b"", text)
         self.containers += plain.count(b"[") + plain.count(b"{")
         self.values += plain.count(b",") + plain.count(b":")
+        digits = self._digits + plain.translate(DIGITS_AS_ZERO)
+        self.has_long_number = self.has_long_number or LONG_NUMBER in digits
+        self._digits = digits[-MAX_DIGITS:]
         steps = memoryview(plain.translate(OPENED_OR_CLOSED, NOT_BRACKETS)).cast("b")
         levels = list(accumulate(steps, initial=self._level))
         self.depth, self._level = max(self.depth, *levels), levels[-1]
@@ -130,6 +179,7 @@ class MessageSize:
             or self.containers > MAX_CONTAINERS
             or self.values > MAX_VALUES
             or self.depth > MAX_DEPTH
+            or self.has_long_number
         )
 
 
@@ -154,7 +204,7 @@ class RelistBackoff:
 
 
 class ParseThrottle:
-    """The estimated seconds of loop time that one server's messages take, as a leaky bucket.
+    """The seconds of loop time that one server's messages take, as a leaky bucket.
 
     A server that sends more than its share is read later: the rest waits in its own pipe or socket.
     """

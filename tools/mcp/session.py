@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
+from http.cookiejar import CookieJar
 from types import TracebackType
 from typing import Any
 
@@ -40,6 +42,7 @@ from tools.mcp.limits import (
     MAX_TYPED_VALUES,
     TOO_LONG,
     TOO_MANY_PARTS,
+    LoopTime,
     MessageSize,
     ParseThrottle,
     definition_too_large,
@@ -47,6 +50,7 @@ from tools.mcp.limits import (
     has_more_values,
 )
 
+log = logging.getLogger(__name__)
 MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
 # Bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
 HEAD_PIECE = 4096
@@ -278,20 +282,30 @@ class WatchedTransport:
                 self.rejected[f"{len(tools) - room} more"] = f"only {MAX_TOOLS} tools of a server are used"
 
     def admit(self, item: Item) -> bool:
-        """Whether a message is passed to the SDK. A notification with too many values is not. Each request of a server
-        becomes a task of the SDK that lives until the server takes its answer, so only MAX_OPEN_REQUESTS at once are
-        passed on."""
+        """Whether a message is passed to the SDK. A notification that is invalid or has too many values is not. Each
+        request of a server becomes a task of the SDK that lives until the server takes its answer, so only
+        MAX_OPEN_REQUESTS at once are passed on."""
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, JSONRPCNotification) and message.method == CANCELLED_METHOD:
             self.open_requests.discard(cancelled_request_id_from_params(message.params))
         if isinstance(message, JSONRPCNotification):
-            return not has_more_values(message.params, MAX_TYPED_VALUES)
+            return self._is_valid(message)
         if not isinstance(message, JSONRPCRequest):
             return True
         admitted = len(self.open_requests) < MAX_OPEN_REQUESTS and message.id not in self.open_requests
         if admitted:
             self.open_requests.add(message.id)
         return admitted
+
+    def _is_valid(self, notification: JSONRPCNotification) -> bool:
+        """Whether the SDK gets it. Where one is invalid, the SDK would write down all of what it has."""
+        method, params = notification.method, notification.params
+        if has_more_values(params, MAX_TYPED_VALUES):
+            return False
+        version = self.version or HANDSHAKE_VERSION
+        if wrong := _invalid(partial(methods.parse_server_notification, method, version, params)):
+            log.warning("an MCP server sent an invalid %s; it was dropped", method)
+        return not wrong
 
     def _keep_tool(self, tool: Any) -> bool:
         """Whether a tool is valid; the reason is recorded where it is not. The SDK validates a page as one, so that
@@ -405,6 +419,13 @@ class _WriteStream:
         await self.aclose()
 
 
+class _NoCookies(CookieJar):
+    """Keeps no cookie: a server of MCP needs none, and its cookies would stay as long as its client."""
+
+    def extract_cookies(self, response: Any, request: Any) -> None:
+        """Without looking at them, which takes 0.2 s for those of one answer."""
+
+
 class WatchedClient(httpx2.AsyncClient):
     """An HTTP client that records on the current call why a request did not reach the tool.
 
@@ -412,7 +433,7 @@ class WatchedClient(httpx2.AsyncClient):
     """
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(cookies=_NoCookies(), **settings)
         bound(self)
         self._throttle = ParseThrottle()  # one for all responses and streams of the server
 
@@ -451,14 +472,18 @@ class _LimitedBody(httpx2.AsyncByteStream):
             raise httpx2.StreamError("the answer is compressed, which was not asked for")
         size = MessageSize()
         async for chunk in self._inner:
+            taken = LoopTime()
             end = max(chunk.rfind(end) for end in EVENT_ENDS) if self._is_event_stream else -1
             size = MessageSize() if end >= 0 else size
-            size.feed(chunk[max(end, 0) :])
+            with taken.part():
+                size.feed(chunk[max(end, 0) :])
             if size.too_large:
                 raise httpx2.SSEError(TOO_LONG) if self._is_event_stream else httpx2.StreamError(TOO_LONG)
             yield chunk
             # Also with 0 seconds: while bytes are available, nothing else yields to the loop between two chunks.
-            await anyio.sleep(self._throttle.charge(anyio.current_time(), PER_CHUNK + parse_seconds(chunk)))
+            # What the SDK takes to parse it is estimated.
+            seconds = taken.seconds + PER_CHUNK + parse_seconds(chunk)
+            await anyio.sleep(self._throttle.charge(anyio.current_time(), seconds))
 
     async def aclose(self) -> None:
         await self._inner.aclose()

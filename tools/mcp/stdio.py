@@ -19,14 +19,22 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import StdioServerParameters, get_default_environment
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
-from pydantic_core import from_json
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
-from tools.mcp.limits import MAX_MESSAGE_BYTES, PIECE, TOO_LONG, MessageSize, ParseThrottle
-from tools.mcp.session import PER_MESSAGE, Item, parse_seconds
+from tools.mcp.limits import (
+    MAX_MESSAGE_BYTES,
+    PIECE,
+    TOO_LONG,
+    LoopTime,
+    MessageSize,
+    NoMessage,
+    ParseThrottle,
+    message_of,
+)
+from tools.mcp.session import PER_BYTE, PER_MESSAGE, Item, parse_seconds
 
 LOG_BYTES = 1_000_000  # of each of the two files; one read from the pipe may come on top
-PER_BYTE = 1 / 8_000_000  # seconds for ParseThrottle: 4 MB at once, then 0.8 MB a second
+LOG_PER_BYTE = 1 / 8_000_000  # seconds for ParseThrottle: 4 MB at once, then 0.8 MB a second
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.5  # for messages that were handed over before stdin is closed
 EXIT_SECONDS = 2.0  # for each step: exit by itself, by SIGTERM, by SIGKILL
@@ -84,7 +92,7 @@ async def stdio(
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     flushed = anyio.Event()
     async with anyio.create_task_group() as group:
-        group.start_soon(_receive, process, incoming, max_bytes)
+        group.start_soon(_receive, process, incoming, max_bytes, ParseThrottle())
         group.start_soon(_record, process, stderr)
         group.start_soon(_send, process, outgoing, incoming, flushed)
         try:
@@ -99,19 +107,31 @@ async def stdio(
             group.cancel_scope.cancel()
 
 
-async def _receive(process: Process, incoming: MemoryObjectSendStream[Item], max_bytes: int) -> None:
+async def _receive(
+    process: Process, incoming: MemoryObjectSendStream[Item], max_bytes: int, throttle: ParseThrottle
+) -> None:
     assert process.stdout is not None
-    throttle = ParseThrottle()
     with incoming, suppress(*CLOSED_ERRORS, ConnectionError):
-        async for line in lines(process.stdout, max_bytes):
-            item = _parse_line(line, await _is_too_large(line))
+        async for line in lines(_charged(process.stdout, throttle), max_bytes):
+            taken = LoopTime()
+            too_large = await _is_too_large(line, taken)
+            with taken.part():
+                item = _parse_line(line, too_large)
+                estimated = PER_MESSAGE + parse_seconds(line)
             if item is not None:
                 await incoming.send(item)
-            await anyio.sleep(throttle.charge(anyio.current_time(), PER_MESSAGE + parse_seconds(line)))
+            await anyio.sleep(throttle.charge(anyio.current_time(), max(taken.seconds, estimated)))
     # Read until the end: a server that is blocked in a write does not see that its stdin is closed.
     with anyio.CancelScope(shield=True), suppress(*CLOSED_ERRORS, anyio.EndOfStream, OSError):
         while True:
             await process.stdout.receive()
+
+
+async def _charged(chunks: AsyncIterable[bytes], throttle: ParseThrottle) -> AsyncIterator[bytes]:
+    """The chunks; reading them counts too, also those of a line that does not end."""
+    async for chunk in chunks:
+        yield chunk
+        await anyio.sleep(throttle.charge(anyio.current_time(), len(chunk) * PER_BYTE))
 
 
 async def _record(process: Process, stderr: ErrorLog) -> None:
@@ -121,7 +141,7 @@ async def _record(process: Process, stderr: ErrorLog) -> None:
     with suppress(*CLOSED_ERRORS, ConnectionError):
         async for chunk in process.stderr:
             stderr.write(chunk)
-            await anyio.sleep(throttle.charge(anyio.current_time(), len(chunk) * PER_BYTE))
+            await anyio.sleep(throttle.charge(anyio.current_time(), len(chunk) * LOG_PER_BYTE))
 
 
 async def _send(
@@ -164,13 +184,14 @@ async def lines(chunks: AsyncIterable[bytes], max_bytes: int) -> AsyncIterator[b
             buffer = buffer[-EDGE_BYTES:]
 
 
-async def _is_too_large(line: bytes) -> bool:
+async def _is_too_large(line: bytes, taken: LoopTime) -> bool:
     """Whether parsing a line would hold up the event loop. Counts in pieces, between which other work goes on."""
     if isinstance(line, OversizedLine):
         return True
     size = MessageSize()
     for start in range(0, len(line), PIECE):
-        size.feed(line[start : start + PIECE])
+        with taken.part():
+            size.feed(line[start : start + PIECE])
         await anyio.lowlevel.checkpoint()
     return size.too_large
 
@@ -186,10 +207,8 @@ def _parse_line(line: bytes, too_large: bool) -> Item | None:
         error = ErrorData(code=INTERNAL_ERROR, message=TOO_LONG)
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(match[1]), error=error))
     try:
-        # In two steps: `validate_json` of this union parses anew for each kind of message, four times as long in all.
-        parsed = from_json(line.decode("utf-8", "replace"))
-        return SessionMessage(jsonrpc_message_adapter.validate_python(parsed, by_name=False))
-    except ValueError as error:
+        return SessionMessage(message_of(line.decode("utf-8", "replace")))
+    except NoMessage as error:
         log.warning("an MCP server wrote a line that is no message")
         return error
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import mcp.client.streamable_http as sdk_http
 from mcp import Client
 from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp.client.stdio import StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
-from mcp_types import CallToolResult, Implementation
+from mcp_types import CallToolResult, Implementation, JSONRPCMessage
 
-from tools.mcp.limits import MAX_MESSAGE_BYTES
+from tools.mcp.limits import MAX_MESSAGE_BYTES, NoMessage, message_of
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.server_requests import Sampling
 from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedClient, WatchedTransport
@@ -101,7 +101,9 @@ class Connector:
                 verify=await asyncio.to_thread(_trusted),
             )
             await stack.enter_async_context(http)
-            return streamable_http_client(config.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES)
+            return sdk_http.streamable_http_client(
+                config.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES
+            )
         raise LookupError(f"nobody made the in-process server “{config.inproc}”")
 
     @property
@@ -113,6 +115,22 @@ class Connector:
 def _trusted() -> ssl.SSLContext:
     """The certificates that servers are checked by. Reading them takes up to 0.2 s: once, and not on the event loop."""
     return httpx2.create_ssl_context()
+
+
+class _Messages:
+    """Takes the place of the SDK's adapter, whose error quotes the text up to eleven times: the SDK logs the error and
+    answers with it, which takes seconds, and tells what a server said."""
+
+    def validate_json(self, text: str | bytes, *, by_name: bool | None = None) -> JSONRPCMessage:
+        """Raises httpx2.StreamError, which the SDK catches beside the adapter's."""
+        try:
+            return message_of(text)
+        except NoMessage as error:
+            why = str(error)
+        raise httpx2.StreamError(why)
+
+
+vars(sdk_http)["jsonrpc_message_adapter"] = _Messages()
 
 
 async def _skip_validation(name: str, result: CallToolResult) -> None:
