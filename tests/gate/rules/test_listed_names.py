@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from gate.rules.action import Json, Verdict
@@ -13,6 +11,7 @@ from gate.rules.policy import Policy, decide
 from gate.rules.secret_files import SECRET_NAMES
 from gate.rules.tool import Hints, ToolSpec, Trust
 from tests.gate.rules.test_text_forms import changed, judged
+from tests.patterns import seconds
 from tools.mcp.schema import problems
 
 MANY = "\n".join(f"notes {number}.md" for number in range(40))
@@ -180,16 +179,12 @@ def test_a_text_beyond_what_is_looked_through_counts_as_one_that_names_a_secret_
     "piece",
     ["a.md,", ".env\n", "- a b\n", "[x](", "open('", '["a"', "((((", "@a ", "file:", "1. ", "a:b:", "'a' "],
 )
-def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
-    def took(size: int) -> float:
+def test_eight_times_the_text_takes_about_eight_times_the_time(piece: str) -> None:
+    def looked_at(size: int) -> float:
         text = piece * (size // len(piece))
-        begun = time.thread_time()
-        secret_names(text)
-        secret_names(text, of_files=True)
-        return time.thread_time() - begun
+        return seconds(lambda: (secret_names(text), secret_names(text, of_files=True)), 3)
 
-    took(1_000)
-    assert took(60_000) < 6 * took(20_000) + 0.05
+    assert looked_at(80_000) < 24 * looked_at(10_000) + 0.05  # it would be 64 times the time
 
 
 def tool_of_github(name: str) -> ToolSpec:
