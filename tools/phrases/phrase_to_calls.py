@@ -12,7 +12,7 @@ from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
 from gate.rules.templates import expand
 from gate.rules.tool import ToolSpec
-from tools.phrases.moments import NO_END, spoken_moment, title_end
+from tools.phrases.days_and_times import NO_END, spoken_moment, title_end
 from tools.phrases.phrasebook import NameKind, Phrase
 from tools.phrases.plan_draft import Later, Piece, Unclear, not_there, separated, title
 from tools.phrases.sentence_patterns import SLOT, Found, bare, number

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tools.phrases.moments import DAY, TIME, WHEN
+from tools.phrases.days_and_times import DAY, TIME, WHEN
 from tools.phrases.phrasebook import Pattern, Phrase
 from tools.phrases.typed_values import items
 

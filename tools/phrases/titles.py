@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tools.phrases.moments import CLOCK, TIME, WEEKDAY
-from tools.phrases.moments import DAY as ANY_DAY
+from tools.phrases.days_and_times import CLOCK, TIME, WEEKDAY
+from tools.phrases.days_and_times import DAY as ANY_DAY
 from tools.phrases.plan_draft import Unclear
 from tools.phrases.typed_values import clipped
 from tools.phrases.words_not_names import DAY
