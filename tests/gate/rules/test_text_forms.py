@@ -28,7 +28,7 @@ from gate.rules.text_forms import address, web_address
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
 
-LIMIT = 0.3  # seconds of processor time, as in tests/test_hostile_sizes.py: the machine is shared
+LIMIT = 0.1  # seconds of processor time
 RULES = (
     Rule("reads", ("s.read",), known=CallClass.READ),
     Rule("no metadata", ("*",), deny=True, texts=(r"^https?://169\.254\.169\.254(/|$)",)),
@@ -466,10 +466,14 @@ def test_a_small_text_or_one_of_ordinary_letters_may_grow(text: str) -> None:
     "text", ["a@\u00fc " * 12_000, ("a@" + "\u00fc" * 250 + " ") * 120, "\u0390" * 32_000]
 )
 def test_no_host_or_letter_takes_long_to_be_folded(text: str) -> None:
-    begun = time.thread_time()
-    judged({"at": text})
-    judged({"at": text}, Targets(addresses=("at",), ids=("at",)))
-    assert time.thread_time() - begun < LIMIT
+    def took(fresh: str) -> float:
+        begun = time.thread_time()
+        judged({"at": fresh})
+        judged({"at": fresh}, Targets(addresses=("at",), ids=("at",)))
+        return time.thread_time() - begun
+
+    # The forms of a text are kept, so each look is at one of its own.
+    assert min(took(f"{text}{number}") for number in range(3)) < LIMIT
 
 
 @pytest.mark.parametrize(
