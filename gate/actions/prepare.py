@@ -78,9 +78,8 @@ class CallRequest:
     group: str = ""  # the calls of the same reply that it shares a card with
     title: str = ""  # of the step
     again: str = ""  # why it is asked although somebody has said yes before
-    instructed: frozenset[str] = (
-        frozenset()
-    )  # who besides the requester has said in its task what is to be done
+    # Who besides the requester has said in its task what is to be done
+    instructed: frozenset[str] = frozenset()
     private: bool = False  # its arguments hold what is for whoever asked alone
 
     @property

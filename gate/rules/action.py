@@ -220,9 +220,8 @@ class Source:
     )
     edited_by: str = ""
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
-    instructed: frozenset[str] = (
-        frozenset()
-    )  # who besides the requester had said in its task what is to be done
+    # Who besides the requester had said in its task what is to be done
+    instructed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,9 +126,8 @@ class CallReport:
     text: str  # the tool's answer, or the reason
     args: Mapping[str, Json] | None = None  # what really ran, when a person edited it
     by: str = ""  # who decided
-    private: bool = (
-        False  # it is for whoever asked alone: neither what it was given nor what it gave is told here
-    )
+    # It is for whoever asked alone: neither what it was given nor what it gave is told here
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
