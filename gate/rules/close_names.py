@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 LETTERS = 64  # of a name that is compared
-NAMES = 60  # that are compared, those of the most similar length
+NAMES = 60  # that are compared, those most similar in length and letters
 
 
 def close_matches(word: str, known: Iterable[str], n: int = 3, cutoff: float = 0.6) -> list[str]:
@@ -15,5 +15,6 @@ def close_matches(word: str, known: Iterable[str], n: int = 3, cutoff: float = 0
         return []
     likely = [name for name in known if len(name) <= LETTERS]
     if len(likely) > NAMES:
-        likely = sorted(likely, key=lambda name: abs(len(name) - len(word)))[:NAMES]
-    return get_close_matches(word, likely, n, cutoff)
+        letters = set(word)
+        likely.sort(key=lambda name: (abs(len(name) - len(word)) - len(letters & {*name}), name))
+    return get_close_matches(word, likely[:NAMES], n, cutoff)
