@@ -26,7 +26,7 @@ TEXT = "".join(f"line {n}\n" for n in range(2_000))
 
 
 async def posted(edge: Edge, key: str = "n" * 26, to: str = "", **more: Any) -> Any:
-    """A long result in a thread, as a message."""
+    """A long result in a thread, as a message that is on record as posted."""
     said = await edge.ann.say(OPS, "what stands in it?")
     body = {"name": "files.read", "summary": f"Read {key}", "arguments": {}, "text": TEXT, **more}
     async with edge.ledger.begin() as tx:
@@ -35,7 +35,9 @@ async def posted(edge: Edge, key: str = "n" * 26, to: str = "", **more: Any) -> 
     def found() -> Any:
         return next((m for m in edge.ws.messages(OPS) if m.text == f"Read {key}"), None)
 
-    return await edge.ws.wait_for(found)
+    message = await edge.ws.wait_for(found)
+    await edge.settled()
+    return message
 
 
 async def window(edge: Edge, user: str, kind: str) -> str:
