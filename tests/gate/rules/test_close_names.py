@@ -8,7 +8,9 @@ import pytest
 
 from gate.rules.close_names import NAMES, close_matches
 
-OTHERS = [f"{first}{second}xyzw" for first in "bcfghjk" for second in "aiouvmnpqrs"]  # as long as the one meant
+OTHERS = [
+    f"{first}{second}xyzw" for first in "bcfghjk" for second in "aiouvmnpqrs"
+]  # as long as the one meant
 
 
 @pytest.mark.parametrize("seed", range(20))
