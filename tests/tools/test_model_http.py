@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from gate.rules.ports import PlannerUnavailable
-from tools.model.model_api import ModelConfig, ModelRefused, Request, UserMessage
+from tools.model.model_api import ModelConfig, ModelRefused, Request, Response, UserMessage
 from tools.model.provider_client import ProviderModel
 
 ASKED = Request("Be brief.", (UserMessage("Hello"),), ())
@@ -56,13 +58,13 @@ async def listening(provider: Provider) -> AsyncIterator[str]:
         await asyncio.gather(*provider.tasks)
 
 
-async def asked(kind: str, url: str) -> None:
+async def asked(kind: str, url: str) -> Response:
     model = ProviderModel(
         ModelConfig(provider=kind, name="stub", key="k", base_url=url, seconds=1.0, retry_seconds=0.0)
     )
     try:
         async with asyncio.timeout(30):
-            await model.ask(ASKED)
+            return await model.ask(ASKED)
     finally:
         await model.close()
 
@@ -98,7 +100,68 @@ async def test_no_cookie_of_a_provider_is_sent_back(kind: str) -> None:
         )
         for _ in range(2):
             with pytest.raises(PlannerUnavailable):
-                await model.ask(ASKED)
+                return await model.ask(ASKED)
         await model.close()
     assert len(provider.heads) == 2
     assert b"cookie" not in b"".join(provider.heads).lower()
+
+
+def openai(calls: str) -> bytes:
+    message = '{"role":"assistant","content":null,"tool_calls":%s}' % calls  # noqa: UP031
+    choice = '{"index":0,"message":%s,"finish_reason":"tool_calls"}' % message  # noqa: UP031
+    return (
+        b'{"id":"x","object":"chat.completion","created":1,"model":"stub","choices":[%s]}' % choice.encode()
+    )
+
+
+def anthropic(content: str) -> bytes:
+    start = b'{"id":"x","type":"message","role":"assistant","model":"stub","stop_reason":"tool_use",'
+    return start + b'"usage":{"input_tokens":1,"output_tokens":1},"content":%s}' % content.encode()
+
+
+def answer(body: bytes, head: bytes = b"") -> bytes:
+    return HEAD + head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+BODY = {"openai": openai, "anthropic": anthropic}
+ODD = {
+    "many empty calls": ("[" + ",".join(["{}"] * 100_000) + "]", "too many parts"),
+    "many lists": ("[" + ",".join(["[]"] * 100_000) + "]", "too many parts"),
+    "a deep list": ("[" * 5_000 + "]" * 5_000, "too many parts"),
+    "a long number": ("1" * 100_000, "too many parts"),
+    "more than was asked for": ('["' + "a" * 400_000 + '"]', "longer than 320 KiB"),
+}
+
+
+@pytest.mark.parametrize("kind", BODY)
+@pytest.mark.parametrize("what", ODD)
+async def test_an_answer_that_would_take_the_library_long_is_refused_in_words(kind: str, what: str) -> None:
+    odd, why = ODD[what]
+    async with listening(Provider(answer(BODY[kind](odd)))) as url:
+        with pytest.raises(ModelRefused, match=why):
+            await asked(kind, url)
+
+
+@pytest.mark.parametrize("kind", BODY)
+async def test_a_compressed_answer_is_refused_and_none_is_asked_for(kind: str) -> None:
+    packed = gzip.compress(BODY[kind]("[]"))
+    provider = Provider(answer(packed, b"Content-Encoding: gzip\r\n"))
+    async with listening(provider) as url:
+        with pytest.raises(ModelRefused, match="compressed"):
+            await asked(kind, url)
+    assert b"accept-encoding: identity\r\n" in provider.heads[0].lower()
+
+
+async def test_arguments_of_a_call_may_have_many_values() -> None:
+    rows = [{"day": n, "what": "call"} for n in range(3_000)]
+    call = {"type": "tool_use", "id": "c1", "name": "add", "input": {"rows": rows}}
+    async with listening(Provider(answer(anthropic(json.dumps([call]))))) as url:
+        made = await asked("anthropic", url)
+    assert json.loads(made.message.calls[0].args) == {"rows": rows}
+
+
+async def test_what_is_wrong_with_an_answer_is_said_in_few_words() -> None:
+    async with listening(Provider(answer(openai("[" + ",".join(["{}"] * 500) + "]")))) as url:
+        with pytest.raises(PlannerUnavailable, match="could not be read") as told:
+            await asked("openai", url)
+    assert len(str(told.value)) < 400

@@ -29,6 +29,7 @@ from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tests.patterns import seconds
 from tests.tools.mcp_hosts import hosting, raw
 from tests.tools.test_tools_transport import MemoryTransport
+from tools.mcp.http_client import WatchedClient
 from tools.mcp.limits import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -47,7 +48,6 @@ from tools.mcp.session import (
     SAMPLING_METHOD,
     CallTrace,
     Item,
-    WatchedClient,
     WatchedTransport,
 )
 from tools.mcp.stdio import _is_too_large, _parse_line, _receive

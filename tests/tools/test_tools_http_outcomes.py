@@ -17,8 +17,8 @@ import pytest
 
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown, ServerUnavailable
 from tests.tools.mcp_hosts import hosting
+from tools.mcp.http_client import WatchedClient
 from tools.mcp.server_config import ServerConfig
-from tools.mcp.session import WatchedClient
 
 
 class ScriptedServer(http.server.BaseHTTPRequestHandler):
@@ -218,7 +218,7 @@ def test_httpx_still_has_what_the_bound_on_heads_needs() -> None:
     """Private names: where one is gone or ignored, endless 1xx responses are endless again."""
     client = WatchedClient()
     transport: Any = client._transport
-    assert type(transport._pool._network_backend).__module__ == "tools.mcp.session"
+    assert type(transport._pool._network_backend).__module__ == "tools.http_bounds"
     assert isinstance(client._mounts, dict)
 
 

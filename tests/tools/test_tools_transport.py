@@ -13,8 +13,9 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from tools.mcp.http_client import _LimitedBody
 from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, ParseThrottle
-from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport, _LimitedBody
+from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
 from tools.mcp.stdio import _receive
 
 

@@ -30,6 +30,8 @@ LISTING_SHARE = 20
 # Of the loop's time for the messages of one server, once it has used up PARSE_BURST seconds
 PARSE_SHARE = 0.1
 PARSE_BURST = 0.5
+# Seconds of loop time for ParseThrottle: for a message or a chunk of a body, and for its contents.
+PER_MESSAGE, PER_CHUNK, PER_PART, PER_VALUE, PER_LINE, PER_BYTE = 3e-4, 5e-5, 2e-6, 5e-7, 1e-6, 5e-9
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
 MAX_CONTAINERS = 25_000  # lists and objects in it
 MAX_DEPTH = 190  # of lists and objects in it; the SDK's parser reads 200
@@ -327,3 +329,19 @@ class Slot:
         if self._held:
             self._held = False
             self._slots.release(self._owner)
+
+
+def container_count(text: bytes) -> int:
+    """How many lists and objects may begin in a piece of JSON; brackets in quoted text count as well."""
+    return text.count(b"[") + text.count(b"{")
+
+
+def parse_seconds(text: bytes) -> float:
+    """Estimated seconds to parse a piece of JSON or of an event stream and to handle its contents."""
+    values = text.count(b",") + text.count(b":")
+    return (
+        container_count(text) * PER_PART
+        + values * PER_VALUE
+        + text.count(b"\n") * PER_LINE
+        + len(text) * PER_BYTE
+    )

@@ -1,23 +1,18 @@
-"""The observed transport to one server: was a call sent, was it rejected; bounds on what comes over HTTP."""
+"""The observed transport to one server: was a call sent, was it rejected; what the SDK gets to see."""
 
 from __future__ import annotations
 
-import json
 import logging
-import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from http.cookiejar import CookieJar
 from types import TracebackType
 from typing import Any
 
 import anyio
-import httpcore2
-import httpx2
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -40,10 +35,7 @@ from tools.mcp.limits import (
     MAX_PARTS,
     MAX_TOOLS,
     MAX_TYPED_VALUES,
-    TOO_LONG,
     TOO_MANY_PARTS,
-    LoopTime,
-    MessageSize,
     ParseThrottle,
     definition_too_large,
     first_error,
@@ -51,13 +43,7 @@ from tools.mcp.limits import (
 )
 
 log = logging.getLogger(__name__)
-MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
-# Bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
-HEAD_PIECE = 4096
-HEAD_TOO_LONG = f"what comes before its answer is longer than {MAX_HEAD_BYTES >> 10} KiB"
 Item = SessionMessage | Exception
-REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message
-CALL_EXTENSION = "countersign.call"
 CANCELLED_METHOD = "notifications/cancelled"
 TOOLS_CHANGED_METHOD = "notifications/tools/list_changed"
 SAMPLING_METHOD, ELICITATION_METHOD = "sampling/createMessage", "elicitation/create"
@@ -72,107 +58,7 @@ TOO_MANY_VALUES = f"it has more than {MAX_TYPED_VALUES:,} values and names besid
 HANDSHAKE_VERSION = "2025-11-25"  # as the SDK takes it to be until one is negotiated
 VALIDATIONS = 3  # of one message: one here and two in the SDK
 MAX_NAME = 128  # characters of a tool name in a report
-EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")  # of an event in a stream
 MAX_OPEN_REQUESTS = 50  # requests of a server that wait for our answer: more are dropped
-# Seconds of loop time for ParseThrottle: for a message or a chunk of a body, and for its contents.
-PER_MESSAGE, PER_CHUNK, PER_PART, PER_VALUE, PER_LINE, PER_BYTE = 3e-4, 5e-5, 2e-6, 5e-7, 1e-6, 5e-9
-
-
-@dataclass(slots=True)
-class _Head:
-    """The bytes of an answer's head that were read."""
-
-    size: int = 0
-
-
-_HEAD: ContextVar[_Head | None] = ContextVar("the head that is read", default=None)
-
-
-@contextmanager
-def reading_head() -> Iterator[None]:
-    """Every byte that this task reads in the block counts as head. Raises httpx2.RemoteProtocolError."""
-    token = _HEAD.set(_Head())
-    try:
-        yield
-    finally:
-        _HEAD.reset(token)
-
-
-def bound(client: httpx2.AsyncClient) -> None:
-    """Let the connections of this client keep to the bound.
-
-    httpx2 skips 1xx responses without end and has no hook there, so its connection pools are reached by private names.
-    """
-    for transport in (client._transport, *client._mounts.values()):
-        if isinstance(transport, httpx2.AsyncHTTPTransport):
-            pool = transport._pool
-            pool._network_backend = _Backend(pool._network_backend)
-
-
-class _Backend(httpcore2.AsyncNetworkBackend):
-    """The backend of a pool, with streams that count."""
-
-    def __init__(self, inner: httpcore2.AsyncNetworkBackend) -> None:
-        self._inner = inner
-
-    async def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.connect_tcp(*args, **more))
-
-    async def connect_unix_socket(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.connect_unix_socket(*args, **more))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
-
-
-class _Stream(httpcore2.AsyncNetworkStream):
-    """A connection that counts what it reads while a head is read."""
-
-    def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
-        self._inner = inner
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        head = _HEAD.get()
-        if head is None:
-            return await self._inner.read(max_bytes, timeout)
-        data = await self._inner.read(min(max_bytes, HEAD_PIECE), timeout)
-        head.size += len(data)
-        if head.size > MAX_HEAD_BYTES:
-            raise httpcore2.RemoteProtocolError(HEAD_TOO_LONG)
-        return data
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        await self._inner.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-
-def container_count(text: bytes) -> int:
-    """How many lists and objects may begin in a piece of JSON; brackets in quoted text count as well."""
-    return text.count(b"[") + text.count(b"{")
-
-
-def parse_seconds(text: bytes) -> float:
-    """Estimated seconds to parse a piece of JSON or of an event stream and to handle its contents."""
-    values = text.count(b",") + text.count(b":")
-    return (
-        container_count(text) * PER_PART
-        + values * PER_VALUE
-        + text.count(b"\n") * PER_LINE
-        + len(text) * PER_BYTE
-    )
 
 
 @dataclass(slots=True)
@@ -417,84 +303,3 @@ class _WriteStream:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-class _NoCookies(CookieJar):
-    """Keeps no cookie: a server of MCP needs none, and its cookies would stay as long as its client."""
-
-    def extract_cookies(self, response: Any, request: Any) -> None:
-        """Without looking at them, which takes 0.2 s for those of one answer."""
-
-
-class WatchedClient(httpx2.AsyncClient):
-    """An HTTP client that records on the current call why a request did not reach the tool.
-
-    The SDK keeps neither the status code nor the reason why a connection failed.
-    """
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(cookies=_NoCookies(), **settings)
-        bound(self)
-        self._throttle = ParseThrottle()  # one for all responses and streams of the server
-
-    async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
-        call = CURRENT_CALL.get() if _is_tool_call(request) else None
-        if call:
-            call.rejection = ""  # a redirect that is followed does not count
-        try:
-            with reading_head():
-                response = await super().send(request, **more)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
-            if call:
-                call.rejection = f"no connection ({error or type(error).__name__})"
-            raise
-        if call and (response.is_redirect or response.status_code in REJECTING_STATUSES):
-            call.rejection = f"HTTP {response.status_code} {response.reason_phrase}".strip()
-        if not response.is_stream_consumed:
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _LimitedBody(response.stream, response.headers, self._throttle)
-        return response
-
-
-class _LimitedBody(httpx2.AsyncByteStream):
-    """A response body that raises an error once it is too large to be parsed. In an event stream, which has no end,
-    each event is measured. A compressed body is refused, because its size says nothing of what it unpacks to."""
-
-    def __init__(
-        self, inner: httpx2.AsyncByteStream, headers: httpx2.Headers, throttle: ParseThrottle
-    ) -> None:
-        self._inner, self._throttle = inner, throttle
-        self._is_event_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._is_compressed = headers.get("content-encoding", "identity").lower() != "identity"
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._is_compressed:
-            raise httpx2.StreamError("the answer is compressed, which was not asked for")
-        size = MessageSize()
-        async for chunk in self._inner:
-            taken = LoopTime()
-            end = max(chunk.rfind(end) for end in EVENT_ENDS) if self._is_event_stream else -1
-            size = MessageSize() if end >= 0 else size
-            with taken.part():
-                size.feed(chunk[max(end, 0) :])
-            if size.too_large:
-                raise httpx2.SSEError(TOO_LONG) if self._is_event_stream else httpx2.StreamError(TOO_LONG)
-            yield chunk
-            # Also with 0 seconds: while bytes are available, nothing else yields to the loop between two chunks.
-            # What the SDK takes to parse it is estimated.
-            seconds = taken.seconds + PER_CHUNK + parse_seconds(chunk)
-            await anyio.sleep(self._throttle.charge(anyio.current_time(), seconds))
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-def _is_tool_call(request: httpx2.Request) -> bool:
-    """Whether this request is the tool call itself, not a cancellation or the GET that resumes a stream."""
-    if (
-        CALL_EXTENSION not in request.extensions
-    ):  # a redirected request keeps these, but its body cannot be read again
-        message = json.loads(request.content) if request.method == "POST" else {}
-        called = isinstance(message, dict) and message.get("method") == "tools/call"
-        request.extensions = {**request.extensions, CALL_EXTENSION: called}
-    return bool(request.extensions[CALL_EXTENSION])

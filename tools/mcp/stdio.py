@@ -23,6 +23,8 @@ from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
 from tools.mcp.limits import (
     MAX_MESSAGE_BYTES,
+    PER_BYTE,
+    PER_MESSAGE,
     PIECE,
     TOO_LONG,
     LoopTime,
@@ -30,8 +32,9 @@ from tools.mcp.limits import (
     NoMessage,
     ParseThrottle,
     message_of,
+    parse_seconds,
 )
-from tools.mcp.session import PER_BYTE, PER_MESSAGE, Item, parse_seconds
+from tools.mcp.session import Item
 
 LOG_BYTES = 1_000_000  # of each of the two files; one read from the pipe may come on top
 LOG_PER_BYTE = 1 / 8_000_000  # seconds for ParseThrottle: 4 MB at once, then 0.8 MB a second

@@ -19,10 +19,11 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, Implementation, JSONRPCMessage
 
+from tools.mcp.http_client import WatchedClient
 from tools.mcp.limits import MAX_MESSAGE_BYTES, NoMessage, message_of
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.server_requests import Sampling
-from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedClient, WatchedTransport
+from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedTransport
 from tools.mcp.stdio import ErrorLog, stdio
 
 CLIENT_INFO = Implementation(name="countersign", version="0.1.0")

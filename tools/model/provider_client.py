@@ -6,11 +6,12 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Protocol
+from typing import Any, Protocol
 
+import httpx2
 from pydantic import ValidationError
 from pydantic_ai import exceptions as errors
 from pydantic_ai import messages as m
@@ -19,9 +20,13 @@ from pydantic_ai.models import Model as AnyModel
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition as ProviderTool
+from pydantic_core import from_json
 
+from gate.rules.action import Json
 from gate.rules.ports import PlannerUnavailable
-from gate.rules.task import Usage
+from gate.rules.task import Usage, clipped
+from tools.http_bounds import Bound, keep_bounds, reading, refuse
+from tools.mcp.limits import MessageSize, has_more_values
 from tools.model.model_api import (
     AssistantMessage,
     Message,
@@ -55,6 +60,15 @@ PERMANENT_ERRORS: tuple[tuple[type[Exception], str], ...] = (
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 4.0)  # seconds between two tries; the last one repeats
 MAX_RETRY_AFTER = 60.0  # seconds: a provider cannot close the line to itself for longer
+# Of one answer, its head included. A token is text of 4 letters or so, of which each may be written as \\u0041.
+ANSWER_BYTES, BYTES_PER_TOKEN, ANSWER_LINES = 64 * 1024, 16, 10_000
+TOO_LONG = "its answer is longer than {} KiB. An admin can raise `output_tokens` or look into its address"
+COMPRESSED = "its answer is compressed, which was not asked for. An admin can look into its address"
+# What the library looks at one by one: two for a call, three with its arguments. It takes 30 µs for each that is wrong.
+MAX_VALUES = 2_000
+TOO_MANY = "its answer has too many parts. Please ask for less"
+PIECE = 16 * 1024  # bytes that are counted at once
+SHOWN = 300  # characters of an error
 
 
 class ProviderModel:
@@ -63,6 +77,7 @@ class ProviderModel:
     def __init__(self, config: ModelConfig) -> None:
         self._model, self._connection = _connect(config)
         self._seconds, self._retry_seconds = config.seconds, config.retry_seconds
+        self._answer_bytes = ANSWER_BYTES + BYTES_PER_TOKEN * config.output_tokens
         self._not_before = 0.0  # by time.monotonic: what the provider asked for with Retry-After
         self._settings = ModelSettings(
             max_tokens=config.output_tokens,
@@ -107,18 +122,24 @@ class ProviderModel:
         settings = self._settings
         if request.output_tokens:
             settings = {**settings, "max_tokens": min(request.output_tokens, settings["max_tokens"])}
+        bound = Bound(TOO_LONG.format(self._answer_bytes >> 10), self._answer_bytes, ANSWER_LINES)
         try:
             # The library's own limit begins anew with each byte that comes, so an answer could take for ever.
             async with asyncio.timeout(self._seconds):
-                response = await model_request(
-                    self._model, sent, model_settings=settings, model_request_parameters=parameters
-                )
+                with reading(bound):
+                    response = await model_request(
+                        self._model, sent, model_settings=settings, model_request_parameters=parameters
+                    )
         except TimeoutError as error:
             raise PlannerUnavailable(f"the model did not answer within {self._seconds:g} s") from error
         except TEMPORARY_ERRORS as error:
+            if bound.exceeded:
+                raise ModelRefused(f"I cannot think about this: {bound.why}.") from error
             wait = min(getattr(error, "retry_after", None) or 0.0, MAX_RETRY_AFTER)
             self._not_before = max(self._not_before, time.monotonic() + wait)
-            raise PlannerUnavailable(f"the model cannot be reached now: {error}") from error
+            raise PlannerUnavailable(
+                f"the model cannot be reached now: {clipped(str(error), SHOWN)}"
+            ) from error
         except errors.AgentRunError as error:
             raise _to_planner_error(error) from error
         used = response.usage
@@ -133,17 +154,16 @@ class _Connection(Protocol):
 def _connect(config: ModelConfig) -> tuple[AnyModel, _Connection]:
     """The provider's model and the client to close. Retries of the library are off: the caller retries, and knows
     when to stop. So are redirects: what is said to the model goes to the address that the operator named, and to no
-    other. No cookie of it is kept. Only this provider's library is imported: each takes a second and tens of
+    other. Only this provider's library is imported: each takes a second and tens of
     megabytes."""
     base_url = config.base_url or None
-    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
     if config.provider == "anthropic":
         from anthropic import AsyncAnthropic
         from anthropic import DefaultAsyncHttpxClient as AnthropicHttp
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        http = AnthropicHttp(follow_redirects=False, cookies=cookies)
+        http = _bounded(AnthropicHttp)
         connection = AsyncAnthropic(api_key=config.key, base_url=base_url, max_retries=0, http_client=http)
         return AnthropicModel(
             config.name, provider=AnthropicProvider(anthropic_client=connection)
@@ -156,9 +176,46 @@ def _connect(config: ModelConfig) -> tuple[AnyModel, _Connection]:
         api_key=config.key,
         base_url=base_url,
         max_retries=0,
-        http_client=DefaultAsyncHttpxClient(follow_redirects=False, cookies=cookies),
+        http_client=_bounded(DefaultAsyncHttpxClient),
     )
     return OpenAIChatModel(config.name, provider=OpenAIProvider(openai_client=client)), client
+
+
+def _bounded(kind: Callable[..., httpx2.AsyncClient]) -> Any:
+    """A client of this kind that keeps to the bound of what is read, and whose answers are checked first."""
+    client = kind(
+        follow_redirects=False,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [_check]},
+    )
+    keep_bounds(client)
+    return client
+
+
+async def _check(response: httpx2.Response) -> None:
+    """Let the library see no answer that takes it long. Raises httpx2.RemoteProtocolError."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        refuse(COMPRESSED)  # its size says nothing of what it unpacks to
+    body = await response.aread()
+    size = MessageSize()
+    for start in range(0, len(body), PIECE):
+        size.feed(body[start : start + PIECE])
+    if size.too_large or has_more_values(_looked_at(body), MAX_VALUES):
+        refuse(TOO_MANY)
+
+
+def _looked_at(body: bytes) -> Json:
+    """What of an answer has a form of its own: arguments of calls, which Anthropic sends as JSON, have none."""
+    try:
+        answer = from_json(body)
+    except ValueError:
+        return None
+    parts = answer.get("content") if isinstance(answer, dict) else None
+    if not isinstance(parts, list):
+        return answer
+    free = [{**part, "input": None} if isinstance(part, dict) else part for part in parts]
+    return {**answer, "content": free}
 
 
 def _to_planner_error(error: errors.AgentRunError) -> Exception:
@@ -166,7 +223,7 @@ def _to_planner_error(error: errors.AgentRunError) -> Exception:
     for kind, reason in PERMANENT_ERRORS:
         if isinstance(error, kind):
             return ModelRefused(f"I cannot think about this: {reason}.")
-    return PlannerUnavailable(f"the model's answer could not be read: {error}")
+    return PlannerUnavailable(f"the model's answer could not be read: {clipped(str(error), SHOWN)}")
 
 
 def _to_provider_tool(tool: ToolDefinition) -> ProviderTool:

@@ -1,0 +1,123 @@
+"""Bounds on what is read of one answer over HTTP, before any library makes something of it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import httpcore2
+import httpx2
+
+MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
+MAX_HEAD_LINES = 2000  # a header takes 7 µs
+# Bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
+PIECE = 4096
+HEAD_TOO_LONG = (
+    f"what comes before its answer is longer than {MAX_HEAD_BYTES >> 10} KiB or {MAX_HEAD_LINES:,} lines"
+)
+
+
+@dataclass(slots=True)
+class Bound:
+    """How much may be read, and `why` no more is. `exceeded`: whether there was more."""
+
+    why: str
+    most_bytes: int
+    most_lines: int
+    exceeded: bool = False
+
+    def take(self, data: bytes) -> None:
+        """Count what was read. Raises httpcore2.RemoteProtocolError."""
+        self.most_bytes -= len(data)
+        self.most_lines -= data.count(b"\n")
+        if self.most_bytes < 0 or self.most_lines < 0:
+            self.exceeded = True
+            raise httpcore2.RemoteProtocolError(self.why)
+
+
+_BOUND: ContextVar[Bound | None] = ContextVar("the bound on what is read now", default=None)
+
+
+@contextmanager
+def reading(bound: Bound) -> Iterator[Bound]:
+    """Every byte that this task reads in the block counts. Raises httpx2.RemoteProtocolError."""
+    token = _BOUND.set(bound)
+    try:
+        yield bound
+    finally:
+        _BOUND.reset(token)
+
+
+def reading_head() -> AbstractContextManager[Bound]:
+    """The bound on the head of an answer."""
+    return reading(Bound(HEAD_TOO_LONG, MAX_HEAD_BYTES, MAX_HEAD_LINES))
+
+
+def refuse(why: str) -> NoReturn:
+    """Read no more in this block, as if its bound were exceeded. Raises httpx2.RemoteProtocolError."""
+    if bound := _BOUND.get():
+        bound.why, bound.exceeded = why, True
+    raise httpx2.RemoteProtocolError(why)
+
+
+def keep_bounds(client: httpx2.AsyncClient) -> None:
+    """Let the connections of this client keep to the bounds.
+
+    httpx2 skips 1xx responses without end and has no hook there, so its connection pools are reached by private names.
+    """
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx2.AsyncHTTPTransport):
+            pool = transport._pool
+            pool._network_backend = _Backend(pool._network_backend)
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """The backend of a pool, with streams that count."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkBackend) -> None:
+        self._inner = inner
+
+    async def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._inner.connect_tcp(*args, **more))
+
+    async def connect_unix_socket(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._inner.connect_unix_socket(*args, **more))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    """A connection that counts what is read of it while there is a bound."""
+
+    def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
+        self._inner = inner
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        bound = _BOUND.get()
+        if bound is None:
+            return await self._inner.read(max_bytes, timeout)
+        data = await self._inner.read(min(max_bytes, PIECE), timeout)
+        bound.take(data)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
