@@ -215,7 +215,7 @@ END, OTHER_END = "\n\x01", "a\nb"  # what hardly a pattern takes for its end, an
 # Characters, and CPU seconds that only an exponential pattern takes for them. They grow slowly, so that the first of
 # them that takes too long ends.
 SHORT = ((20, 0.002), (28, 0.005), *((size, 0.01) for size in (40, 60, 90, 140, 220, 340, 500)))
-SIZE = 4_000  # a cubic pattern that passed those takes seconds for it: it ends
+SIZE = 2_000  # a cubic pattern that passed those takes seconds for it: it ends
 QUICK = 0.5e-6  # CPU seconds for each character: what takes less does not grow at these lengths
 TIMES = 9  # four would be linear, sixteen quadratic
 
@@ -414,10 +414,12 @@ def _grown(used: Used, text: Callable[[int], Any]) -> float:
         if ended - begun > most and seconds(run) > most:
             return math.inf
         begun = ended
-    quick = seconds(work(used, text(SIZE))) <= SIZE * QUICK
-    if not quick and all((grown := times_more(used, text, SIZE)) > TIMES for _ in range(2)):
-        return grown
-    return 0.0
+    short = seconds(work(used, text(SIZE)))
+    if short <= SIZE * QUICK or seconds(work(used, text(SIZE * 4))) <= short * TIMES:
+        return 0.0
+    # Only what seems to grow is measured well: a good measurement takes three times as long.
+    grown = min(times_more(used, text, SIZE) for _ in range(2))
+    return grown if grown > TIMES else 0.0
 
 
 def times_more(used: Used, text: Callable[[int], Any], size: int) -> float:
