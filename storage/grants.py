@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Protocol
@@ -10,13 +10,15 @@ from typing import Any, Protocol
 from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, true, update
 
 from gate.rules.access import TokenKind
-from gate.rules.action import Action, Session
+from gate.rules.action import Action, Json, Session
 from gate.rules.action_states import State
+from gate.rules.canonical_json import stored_args
 from gate.rules.confidence import is_of_its_kind
 from gate.rules.grant_ports import Past
 from gate.rules.grants import Grant
 from gate.rules.tool import Pin
 from storage.api_tables import made, tokens
+from storage.codec import args_in
 from storage.columns import clock, unpacked
 from storage.grant_tables import STANDING, grants, taints
 from storage.row_macs import RowMacs
@@ -25,6 +27,8 @@ from storage.tables import OF_A_TOOL, ORDER, RAN, actions, tool_pins, turns
 from storage.task_tables import tasks
 
 LATEST = 5  # earlier calls of a tool that are looked at
+BEGUN = (State.EXECUTING, State.SUCCEEDED, State.UNKNOWN, State.UNDOING, State.UNDONE)
+MOST_LOOKED_AT = 200  # of a person's calls of one tool in one thread, for one just like another
 _OUTSIDE = (taints.c.session == bindparam("session"), taints.c.outside, taints.c.at >= bindparam("since"))
 _EARLIER = (
     select(actions.c.state, actions.c.proposal, *ORDER)
@@ -54,6 +58,10 @@ def _standing_for(offset: timedelta) -> Any:
 def to_grants(rows: Iterable[Row[Any]], seals: RowMacs) -> tuple[Grant, ...]:
     """The grants that are as they were written, but for those taken back, which have lost their MAC."""
     return tuple(loaded(Grant, row) for row in rows if row.revoked_at is not None or seals.holds(grants, row))
+
+
+def _without(args: Mapping[str, Json], names: Collection[str]) -> Mapping[str, Json]:
+    return {name: value for name, value in args.items() if name not in names}
 
 
 class Executing(Protocol):
@@ -94,6 +102,21 @@ class GrantsTx:
         asks = select(tasks.c.id).where(asking, tasks.c.asks)
         found = await self._tx.execute(through.union_all(asks).limit(1))
         return not self._tx.token and found.first() is None
+
+    async def ran_before(self, action: Action, bound: Collection[str]) -> bool:
+        names = ("session", "requester", "server", "tool")
+        same = [actions.c[name] == getattr(action, name) for name in names]
+        others = (
+            actions.c.state.in_(BEGUN),
+            actions.c.team == action.session.team,
+            actions.c.id != action.id,
+        )
+        found = select(actions.c.proposal).where(*same, *others).limit(MOST_LOOKED_AT)
+        rows = (await self._tx.execute(found)).all()
+        asked = _without(stored_args(action.args), bound)
+        earlier = filter(None, (args_in(row.proposal) for row in rows))  # private ones are not kept
+        again = any(_without(stored_args(args), bound) == asked for args in earlier)
+        return again or len(rows) == MOST_LOOKED_AT
 
     async def revoke(self, grant_id: str, user: str) -> bool:
         standing = (grants.c.id == grant_id, STANDING, grants.c.until > self._clock)

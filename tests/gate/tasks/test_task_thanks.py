@@ -47,12 +47,14 @@ CHANGES = ["make it 600", "again", "no, the other account", "nochmal bitte", "th
 class Eager(Obeying):
     """Proposes the payment in every turn, once; as a plan where a plan is wanted."""
 
+    pays = PAY
+
     async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         if turn.mode is Mode.PLAN:
             return PlannerReply(ProposePlan(proposes(write("paid.md", "500 EUR")).steps))
         if turn.exchanges:
             return await super().reply(turn, brief, pending)
-        return PlannerReply(Propose((PAY,)))
+        return PlannerReply(Propose((self.pays,)))
 
 
 def eager(stage: Scene) -> None:
@@ -192,8 +194,23 @@ async def test_a_mention_that_is_about_the_result_asks(stage: Scene, text: str) 
 
 async def test_a_new_request_to_the_bot_may_still_be_covered(stage: Scene) -> None:
     task = await paid(stage)
+    assert isinstance(stage.planner, Eager)
+    stage.planner.pays = replace(PAY, args={**PAY.args, "path": "invoice-18.md"})
     await _mention(stage, task, "pay invoice 18")
     assert len(stage.desk.calls) == 3
+
+
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("text", ["спасибо большое", "ありがとう", "obrigado", "gg", "Ben will be pleased"])
+async def test_what_is_no_known_thanks_runs_nothing_a_second_time(
+    stage: Scene, text: str, settled: bool
+) -> None:
+    """No list has the thanks of all languages: what ran here asks again, whatever was said."""
+    task = await paid(stage)
+    if settled:
+        await stage.say("thanks", mentioned=False)
+    await _mention(stage, task, text)
+    await asks_at_most(stage)
 
 
 # Plans
