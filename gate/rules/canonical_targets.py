@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gate.rules.action import Json
 from gate.rules.listed_names import is_file_argument, secret_names
@@ -234,7 +235,10 @@ def argument_variants(targets: Targets | None, args: Json, relative: bool = Fals
     if not isinstance(args, Mapping):
         return
     if targets and targets.resolved_to and not relative:
-        yield {**args, REPORTED: [form for one in targets.resolved_to for form in (one, *_report_forms(one))]}
+        told = dict.fromkeys(
+            one for told in targets.resolved_to for one in (told, *_absolute(told, targets.roots))
+        )
+        yield {**args, REPORTED: [form for one in told for form in (one, *_report_forms(one))]}
     if targets is None and not relative and (named := [*_names_of_files(args)]):
         yield {**args, NAMED: named}
     if targets is None and (inside := with_parsed_json(args)) is not args:
@@ -245,9 +249,33 @@ def argument_variants(targets: Targets | None, args: Json, relative: bool = Fals
 
 
 def _argument_variants(targets: Targets | None, args: Mapping[str, Json], relative: bool) -> Iterator[Json]:
-    forms = {text: _relative_forms(text, of) if relative else of(text) for text, of in _texts(targets, args)}
+    whole = _relative_forms if relative else partial(_forms, targets)
+    forms = {text: whole(text, of) for text, of in _texts(targets, args)}
     for number in range(max(map(len, forms.values()), default=0)):
         yield _mapped(targets, args, lambda text: _pick(forms.get(text, ()), number) or text)  # noqa: B023
+
+
+def _forms(targets: Targets | None, text: str, of: Forms) -> tuple[str, ...]:
+    """The other forms of a target; of a path also those from the root of the disk, where its folder is known."""
+    forms = of(text)
+    if targets is None or of is not path_variants:
+        return forms
+    return (*forms, *(one for form in (text, *forms) for one in _absolute(form, targets.roots)))
+
+
+def _absolute(path: str, roots: Sequence[Root]) -> tuple[str, ...]:
+    """Where a path below a served folder is on the disk: a rule may be about the folder itself (`.ssh`)."""
+    if path.startswith("/"):
+        return ()
+    name, _, inner = path.partition("/")
+    found = (
+        [(root, inner) for root in roots if root.name == name]
+        if len(roots) > 1
+        else [(roots[0], path)]
+        if roots
+        else []
+    )
+    return tuple(f"{place}/{rest}" for root, rest in found for place in root.places)
 
 
 def _relative_forms(text: str, of: Forms) -> tuple[str, ...]:
@@ -298,7 +326,7 @@ def content_paths(targets: Targets | None, args: Json) -> tuple[str, ...]:
         texts += (text for text, _ in _texts(only, args))
         if targets is None and (inside := with_parsed_json(args)) is not args:
             texts += (text for text, _ in _texts(None, inside))
-    return tuple(form for text in texts for form in (text, *path_variants(text)))
+    return tuple(form for text in texts for form in (text, *_forms(targets, text, path_variants)))
 
 
 def _names_of_files(value: Json, of_files: bool = False) -> Iterator[str]:

@@ -115,8 +115,18 @@ class OtherNames:
             (info.st_dev, info.st_ino): here.said
             for root in self.place.served or (self.place.root,)
             for here, info in self._below(root)
-            if info.st_nlink > 1 and stat.S_ISREG(info.st_mode) and paths.is_secret(here.said)
+            if info.st_nlink > 1 and stat.S_ISREG(info.st_mode) and self.is_secret(here.said)
         }
+
+    def is_secret(self, said: str) -> bool:
+        """Whether this path is one of a secret file: as it stands, or from the root of the disk."""
+        return paths.is_secret(said) or any(map(paths.is_secret, self._absolute(said)))
+
+    def _absolute(self, said: str) -> Iterator[str]:
+        for root in self.place.served or (self.place.root,):
+            if not self.place.prefix or said.startswith(f"{root.name}/"):
+                inner = said.removeprefix(f"{root.name}/") if self.place.prefix else said
+                yield from (f"{root.path}/{inner}", f"{root.given}/{inner}")
 
     def _below(self, root: Root) -> Iterator[tuple[Spot, os.stat_result]]:
         top = Place(root, (), (root.name,) if self.place.prefix else ())
@@ -125,7 +135,7 @@ class OtherNames:
 
     def refusal(self, said: str, info: os.stat_result) -> str:
         """Why a file is not read by this name: it is a secret one by another, or that cannot be told; else ""."""
-        if info.st_nlink < 2 or not stat.S_ISREG(info.st_mode) or paths.is_secret(said):
+        if info.st_nlink < 2 or not stat.S_ISREG(info.st_mode) or self.is_secret(said):
             return ""
         if secret := self.secret.get((info.st_dev, info.st_ino)):
             return (
@@ -358,7 +368,7 @@ def _match(
     found = Match.model_validate({"path": here.said, "kind": what, "size": size})
     if contains is None:
         return found
-    if paths.is_secret(here.said) or others.refusal(here.said, info):
+    if others.is_secret(here.said) or others.refusal(here.said, info):
         left_out.secret.append(here.said)
         return None
     line = _line(here, contains, left_out) if stat.S_ISREG(info.st_mode) else None

@@ -243,7 +243,7 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
             count += 1
             if count > MOST_FILES:
                 raise ToolError(f"There are more than {MOST_FILES:,} files. Index smaller folders.")
-            seen = "another name of a secret file" if others.refusal(here.said, info) else _seen(here)
+            seen = _secret(here.said, info, others) or _seen(here)
             if isinstance(seen, Seen):
                 yield seen
             else:
@@ -253,12 +253,17 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
         raise ToolError(budget.spent.replace("Look in", "Index"))
 
 
+def _secret(said: str, info: os.stat_result, others: listing.OtherNames) -> str:
+    """Why a file counts as secret; "" where it does not."""
+    if others.is_secret(said):
+        return "a secret file by its name"
+    return "another name of a secret file" if others.refusal(said, info) else ""
+
+
 def _seen(here: Spot) -> Seen | str:
-    """The file, when it is text or a document of a size that is read, and no secret file; else why it is left out."""
+    """The file, when it is text or a document of a size that is read; else why it is left out."""
     if paths.shown(here.name) != here.name:
         return "its name is no plain text: rename it"
-    if paths.is_secret(here.said):
-        return "a secret file by its name"
     try:
         with disk.reading(here) as file:
             found = disk.measure(file, here.said)

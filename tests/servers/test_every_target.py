@@ -35,6 +35,7 @@ from servers.filesystem import paths
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
 from tests.servers.all_servers import tools
+from tests.servers.gate_around_server import META
 from tools.mcp.catalogue import Catalogue
 from tools.mcp.connection import Listing
 from tools.mcp.schema import problems
@@ -561,3 +562,35 @@ def test_a_text_that_is_json_is_looked_through(text: str) -> None:
 @pytest.mark.parametrize("text", ["[" * 100, '{"a": 1', "{}", "[1, 2]", '{"path": "a.md"}'])
 def test_a_text_that_is_no_json_or_names_no_secret_is_judged_as_before(text: str) -> None:
     assert judged(undeclared("read_files"), {"args": text}).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    ("folder", "file"),
+    [
+        (".kube", "config"),
+        ("run/secrets", "db_password"),
+        (".ssh", "deploy"),
+        (".docker", "config.json"),
+        ("gh", "hosts.yml"),
+        (".ssh", "%64eploy"),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+async def test_a_served_folder_does_not_hide_what_its_own_name_says(
+    tmp_path: Path, folder: str, file: str, several: bool
+) -> None:
+    served = tmp_path / folder
+    served.mkdir(parents=True)
+    (tmp_path / "notes").mkdir()
+    async with Client(filesystem([served, tmp_path / "notes"][: 1 + several])) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    for name, args in (("read_file", {}), ("write_file", {"content": "x"})):
+        tool = listed[name]
+        recipe = read_recipe((tool.meta or {})[META])
+        spec = ToolSpec(
+            "filesystem", name, "", "", tool.input_schema, "d", trust=Trust.BUNDLED, recipe=recipe
+        )
+        start = f"{served.name}/" if several else ""
+        for path in (f"{start}{file}", f"{served}/{file}"):
+            asked = with_canonical_paths(recipe.targets, {**args, "path": path})
+            assert judged(spec, asked).verdict is Verdict.TYPED, (name, path)

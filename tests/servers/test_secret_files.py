@@ -49,7 +49,10 @@ config/credentials.yml.enc config/credentials/production.yml.enc .env.enc .env.g
 .aws/credentials .aws/config .ssh .ssh/id_work .ssh/authorized_keys .ssh/known_hosts .ssh/config.d/work .gnupg
 .gnupg/pubring.kbx .gnupg/private-keys-v1.d/A1.key cookies.sqlite logins.json key4.db signons.sqlite .bash_history
 .zsh_history .python_history .psql_history .mysql_history .node_repl_history .terraformrc .terraform.d/credentials.tfrc.json
-krb5.keytab keynote.key
+krb5.keytab keynote.key .yarnrc.yml .aws .aws/sso/cache/ab12.json .config/fish/fish_history .smbcredentials .authinfo
+.authinfo.gpg .m2/settings.xml .password-store/mail/ann.gpg /etc/ssh/ssh_host_rsa_key /etc/wireguard/wg0.conf
+/etc/kubernetes/admin.conf .git/config .config/op/config kaggle.json .kaggle/kaggle.json shop-firebase-adminsdk-x1y2.json
+.huggingface/token .cache/huggingface/stored_tokens
 """.split()
 # `keynote.key` may be slides or a private key, which no name tells: a typed phrase for slides costs less than a key.
 ORDINARY = """
@@ -63,6 +66,8 @@ vault.md vault.py vaults.yml vault-config.yml pass.md passwords.md credentials_t
 kubernetes.yaml values.yaml settings.json package.json tsconfig.json requirements.txt auth.json Makefile README.md LICENSE
 monkey.txt turkey.csv keynote.pdf certificate.crt notes.txt public.gpg release.asc master.md service.json account.json
 service-worker.json boto3.py shadow.css environ.py proc.md local.md dev.vars vars.yml secretariat.json nosecret.md
+yarnrc.md git/config config fish.md ssh_host_rsa_key.pub settings.xml m2/settings.xml huggingface/token.py token
+aws/notes.md .gitconfig kubernetes/admin.conf.md wireguard.md firebase-adminsdk.md .huggingface/README.md
 """.split()
 
 
@@ -212,3 +217,22 @@ def test_a_file_with_other_names_among_too_many_is_not_read(linked: list[Path]) 
     few = listing.OtherNames(place, listing.Budget(visits=1))
     assert "among too many" in few.refusal(place.said, info)
     assert few.refusal(place.said, (linked[0] / "sub").stat()) == ""
+
+
+@pytest.mark.parametrize("other", [False, True])
+async def test_a_folder_whose_own_name_makes_its_files_secret_is_not_looked_into(
+    tmp_path: Path, other: bool
+) -> None:
+    served = [tmp_path / ".kube", tmp_path / "notes"][: 1 + other]
+    for folder in served:
+        folder.mkdir()
+        (folder / "config").write_text("token: hush")
+    async with Client(filesystem(served)) as client:
+        found = await client.call_tool(
+            "search_files", {"path": ".kube" if other else ".", "pattern": "*", "contains": "token"}
+        )
+        seen = await client.call_tool(
+            "search_files", {"path": "notes" if other else ".", "pattern": "*", "contains": "token"}
+        )
+    assert (found.structured_content or {})["matches"] == []
+    assert [one["path"] for one in (seen.structured_content or {})["matches"]] == ["notes/config"] * other
