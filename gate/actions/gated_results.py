@@ -54,7 +54,7 @@ def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
     def gated(*found: str) -> bool:
         return gated_file(world.policy, readers, found, call.channel, matching(world)) is not None
 
-    given = asked_for(call.args, paths, gated) if call.is_confirmed else ()
+    given = asked_for(call.args, targets, paths, gated) if call.is_confirmed else ()
     left = [path for path in paths if path not in given]
     found = gated_file(world.policy, readers, left, call.channel, matching(world))
     if found is None:

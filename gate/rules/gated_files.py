@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_forms, with_folders
+from gate.rules.listed_names import is_file_argument
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
 from gate.rules.text_forms import path_variants, without_root
 from gate.rules.tool import ToolSpec, Trust
 
+PATTERNS = frozenset({"pattern", "patterns", "glob", "globs"})  # arguments of a search that say which files
 MOST_FILES = 3_000  # that are looked at for one result: 0.1 s where their names are plain
 
 
@@ -49,12 +52,17 @@ def too_many_files(paths: Sequence[str]) -> bool:
     return len(paths) > MOST_FILES or too_many_forms([(path, path_variants) for path in paths])
 
 
-def asked_for(confirmed: Json, paths: Sequence[str], gated: Callable[[str], bool]) -> frozenset[str]:
+def asked_for(
+    confirmed: Mapping[str, Json], targets: Targets, paths: Sequence[str], gated: Callable[[str], bool]
+) -> frozenset[str]:
     """Those of the paths that arguments which somebody has confirmed ask for by a name, a pattern or a folder that is
-    itself `gated`: what merely lies below the folder of a search was not in their question."""
+    itself `gated`: what merely lies below the folder of a search, or has its words, was not in their question."""
+    declared = {re.split(r"[.\[]", name)[0] for name in (*targets.paths, *targets.looks)}
     named = dict.fromkeys(
         form.lower().rstrip("/").removeprefix("**/")
-        for text in texts_of(confirmed)
+        for name, value in confirmed.items()
+        if name in declared or name in PATTERNS or is_file_argument(name)
+        for text in texts_of(value)
         if len(text) <= LONGEST_REPORTED and gated(text)
         for form in (text, *path_variants(text))
     )

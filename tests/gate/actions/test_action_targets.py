@@ -9,7 +9,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from gate.actions import resolve_unknown, undo
-from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED
+from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED, MadeCall, without_gated_files
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.actions.preview import NOT_QUOTED
 from gate.actions.sampling_records import SamplingSubject, sampling_for
@@ -213,6 +213,22 @@ async def test_a_search_that_was_confirmed_gives_the_secret_files_that_it_names(
     assert action.always_gated
     assert action.outcome
     assert "hush" in action.outcome.text
+
+
+@pytest.mark.parametrize("name", ["contains", "query", "where"])
+def test_words_that_a_confirmed_search_looks_for_name_no_file(desk: Scene, name: str) -> None:
+    desk.rule(BY_PATH)
+    searching(desk, "config/prod.yaml")
+    spec = desk.desk.specs_now["search"]
+    targets = Targets(looks=("path",), found=("hits[excerpt].path",))
+    spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
+    hit = {"path": "config/prod.yaml", "excerpt": "PASSWORD=hush"}
+    found = Answer("PASSWORD=hush", structured={"hits": [hit]})
+    for words in ("config/prod.yaml", "*prod*", "where is config/prod.yaml"):
+        made = MadeCall(spec, {"path": ".", name: words}, "C_OPS", is_confirmed=True)
+        assert "hush" not in str(without_gated_files(desk.world, made, found))
+    named = MadeCall(spec, {"path": ".", "pattern": "config/prod.yaml"}, "C_OPS", is_confirmed=True)
+    assert "hush" in str(without_gated_files(desk.world, named, found))
 
 
 async def test_a_change_whose_answer_is_kept_was_made_all_the_same(desk: Scene) -> None:
