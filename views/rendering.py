@@ -11,6 +11,7 @@ from gate.rules import batch_receipt
 from gate.rules.action import Action, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.messages import PART
+from gate.rules.plans import is_taken_back
 from gate.rules.ports import Note, Posted
 from gate.rules.server_questions import QuestionState, ServerQuestion
 from gate.rules.task import Flow, StopRequest, Task
@@ -110,7 +111,8 @@ def _satisfactions(task: Task) -> Iterator[TaskCard]:
         asking, plain = task.state is S.SATISFACTION, asks.satisfaction(task, plainly=True)
         newest = (asks.satisfaction(task), plain) if asking or task.is_finished else (plain, None)
         card = TaskCard(_key(task, "satisfaction", task.ends), *newest)
-        yield replace(card, closed=not asking, earlier=not asking)
+        over = not asking or is_taken_back(task)
+        yield replace(card, closed=over, earlier=over, spent=asks.tells_nothing_more(task))
 
 
 def _closing(task: Task, kind: str, number: int, message: Message) -> TaskCard:

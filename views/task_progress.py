@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gate.rules.action import CallClass
+from gate.rules.plans import is_taken_back
 from gate.rules.task import NOBODY, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
@@ -79,6 +80,8 @@ def headline(task: Task, plan: Plan) -> str:
     done = sum(step.state is StepState.DONE for step in plan.steps)
     of = f"{done} of {counted(len(plan.steps), 'step')} done"
     current = plan.current
+    if is_taken_back(task):
+        return "Taken back"
     if task.state in ENDED:
         return f"{STATE[task.state]}, {of}"
     if current is None:
@@ -193,7 +196,8 @@ def _outcome(task: Task) -> list[Block]:
             sentence(f"Taking all of it back, as {mention(task.plan.undoing)} asked…"),
         ]
     if task.state in ENDED:
-        result = [] if task.ends else _words(task.result)  # a card of its own tells it
+        told_elsewhere = task.ends or is_taken_back(task)
+        result = [] if told_elsewhere else _words(task.result)
         told = [] if task.state in (S.SATISFACTION, S.DONE) else [context(mrkdwn(ended(task)))]
         failed = _words(task.reason) if task.state is S.FAILED else []
         return [*result, *told, *(_words(task.plan.undone) if task.plan else []), *failed]
@@ -216,7 +220,7 @@ def _buttons(task: Task, plan: Plan) -> list[Block]:
     row = list[Block]()
     if task.state is S.RUNNING and task.wish is not StopRequest.STOP:
         row += buttons.running(task, plan)
-    if task.state in ENDED and not plan.undoing and any(_undoable(plan)):
+    if task.state in ENDED and not plan.undoing and not is_taken_back(task) and any(_undoable(plan)):
         row.append(buttons.undo_all(task, plan))
     if any(step.confidence for step in plan.steps):  # which only the window tells
         row.append(buttons.everything(task, plan))

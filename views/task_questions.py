@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, groupby
 
 from gate.rules.action import CallClass, Json
-from gate.rules.plans import SMALL
+from gate.rules.plans import SMALL, is_taken_back
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import PRIVATE, Step, StepState
 from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
@@ -286,10 +286,17 @@ def _points(task: Task) -> list[Block]:
     return pack([*([bullets(shown)] if shown else []), *more])
 
 
+def tells_nothing_more(task: Task) -> bool:
+    """Whether the card of a plan that was taken back has nothing left to say beside the plan's own."""
+    return is_taken_back(task) and not answers(task, with_table=False)
+
+
 def satisfaction(task: Task, plainly: bool = False) -> Message:
     """The result in short, and whether it was what they needed. `plainly`: without Slack's newest blocks."""
-    result = words(task.result or "It ran to its end.", "bold", most=600)
-    head = rich(line(words("Finished: ", "bold"), words(one_line(task.text), most=EACH)), line(result))
+    asked = line(words("Finished: ", "bold"), words(one_line(task.text), most=EACH))
+    if is_taken_back(task):
+        return Message(f"Finished: {escaped(task.text, 200)}", [rich(asked), *answers(task, not plainly)])
+    head = rich(asked, line(words(task.result or "It ran to its end.", "bold", most=600)))
     if task.state is not S.SATISFACTION:
         told = _verdict(task)
         return Message(

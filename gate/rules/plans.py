@@ -280,6 +280,11 @@ def step_sentence(step: Step) -> str:
     return clipped(said or step.title.strip() or step.name, 150)
 
 
+def is_taken_back(task: Task) -> bool:
+    """Whether all that the steps of a plan changed was taken back: then its result says nothing else."""
+    return task.plan is not None and task.result == task.plan.undone != ""
+
+
 def summary(plan: Plan) -> str:
     """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Move a.md; Write b.md.`"""
     counts = Counter(step.state for step in plan.steps)

@@ -139,7 +139,7 @@ async def _follow_undo(world: World, task: Task, step: Step, action: Action) -> 
 
 
 async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool:
-    """Say how far it came."""
+    """Say how far it came: on the card of the plan, and in the thread where `step` was not taken back."""
     assert task.plan is not None
     back = [s for s in _steps_to_undo(task.plan) if await _is_step_undone(world, s)]
     text = _summary(task.plan, back, step, why)
@@ -148,8 +148,12 @@ async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool
         ids = {s.id for s in back}
         steps = tuple(_is_undone(s) if s.id in ids else s for s in task.plan.steps)
         plan = replace(task.plan, steps=steps, undoing="", undone=text)
-        ended = await update_task(tx, now, "undo_ended", plan=plan, reason=text)
-        await say_in_thread(tx, ended, text, f"undo:{ended.revision}")
+        if step is None:
+            plan, outcome = replace(plan, closing=""), replace(now.outcome, result=text)
+            await update_task(tx, now, "undo_ended", plan=plan, reason=text, outcome=outcome)
+        else:
+            ended = await update_task(tx, now, "undo_ended", plan=plan, reason=text)
+            await say_in_thread(tx, ended, text, f"undo:{ended.revision}")
     return True
 
 
@@ -161,8 +165,12 @@ async def refresh_result(world: World, task: Task) -> bool:
     """While it is asked whether that was what they needed: its result says which steps were taken back, together or
     one by one. False: nothing comes after it."""
     assert task.plan is not None
-    if back := await taken_back(world, task.plan):
-        await rewrite_result(world, task, f"{plans.summary(task.plan)} {back}")
+    back = [step for step in _steps_to_undo(task.plan) if await _is_step_undone(world, step)]
+    told = _undone_names(task.plan, back)
+    if back and len(back) == len(_steps_to_undo(task.plan)):
+        await rewrite_result(world, replace(task, plan=replace(task.plan, undone=told)), told)
+    elif back:
+        await rewrite_result(world, task, f"{plans.summary(task.plan)} {told}")
     return False
 
 

@@ -19,6 +19,10 @@ def write(path: str, content: str = "new", **more: Any) -> ProposedStep:
     return ProposedStep(Call("desk", "write", {"path": path, "content": content}), **more)
 
 
+def look(path: str) -> ProposedStep:
+    return ProposedStep(Call("desk", "look", {"path": path}))
+
+
 def shred(path: str) -> ProposedStep:
     return ProposedStep(Call("desk", "shred", {"path": path}))
 

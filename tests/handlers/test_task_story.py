@@ -8,9 +8,9 @@ from gate.rules.planner_port import Call, Implement, Propose, Say
 from gate.rules.settings import Switches
 from gate.rules.task import Assessment, Missing, Question, StepState
 from gate.rules.task_states import TaskState
-from tests.handlers.slack_task import begun, proposes, shred, write
+from tests.handlers.slack_task import begun, look, proposes, shred, write
 from tests.slack_app import AGES, BEN, OPS, Edge, said_in
-from tests.views.samples import parts
+from tests.views.samples import parts, shown
 from views.task_form import KEEP, NOTE, PLACE, VALUE
 from views.task_form import block_of as step_block
 from views.task_modals import FEEDBACK
@@ -84,6 +84,27 @@ async def test_a_finished_plan_is_taken_back_whole(http: Edge) -> None:
     assert http.desk.notes == {}
     assert "Taken back: " in story.text("plan")
     assert story.buttons("plan") == ["plan_whole"]
+    assert str([shown(m.blocks) for m in http.ws.by_app(OPS, story.said.ts)]).count("aken back") == 1
+    assert not story.has("satisfaction")
+
+
+async def test_what_a_plan_read_stays_when_its_changes_are_taken_back(http: Edge) -> None:
+    story = await begun(http, proposes(look("a.md"), write("b.md")))
+    http.desk.notes["a.md"] = "old words"
+    await story.click("plan", "plan_approve")
+    await story.click("plan", "task_undo_all")
+    assert "old words" in story.text("satisfaction")
+    assert "Does this meet your needs?" not in story.text("satisfaction")
+    assert story.buttons("satisfaction") == []
+
+
+async def test_a_plan_that_could_not_be_taken_back_whole_says_so_in_the_thread(http: Edge) -> None:
+    story = await begun(http, proposes(write("a.md"), write("b.md")))
+    await story.click("plan", "plan_approve")
+    http.desk.behave = "says no"
+    await story.click("plan", "task_undo_all")
+    assert "Nothing was taken back." in http.ws.by_app(OPS, story.said.ts)[-1].text
+    assert "Does this meet your needs?" in story.text("satisfaction")
 
 
 # promise: TASK-06
