@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gate.rules import batch_receipt
 from gate.rules.action import Action, CallClass, Risk, Verdict, Vote
 from gate.rules.action_states import State
+from gate.rules.past_tense import past
 from gate.rules.task import LAST_WORDS, Task
 from gate.rules.task_states import TaskState
 from views import buttons, preview, result_review_card, task_buttons
@@ -40,7 +41,6 @@ from views.wording import (
     loses,
     may_confirm,
     moment,
-    past,
     person,
     signed,
     size,

@@ -9,6 +9,7 @@ from datetime import datetime
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.audit import Line
 from gate.rules.events import open_request
+from gate.rules.past_tense import past
 from gate.rules.ports import UndoEntry
 from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import PauseReason, Task
@@ -45,7 +46,7 @@ from views.block_kit import (
 from views.card import confirmable
 from views.task_wording import WHY, counted, looked_at, what
 from views.tool_results import outlined
-from views.wording import CLASSES, NOBODY, decides_alone, effect, may_confirm, moment, past
+from views.wording import CLASSES, NOBODY, decides_alone, effect, may_confirm, moment
 
 MOST_FIRST_LINE = 200  # characters of an entry's first line
 COUNTED = 20  # of them, that say how many more there are

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gate.rules.past_tense import past, past_if_known
 from gate.rules.reviews import undoable
 from gate.rules.steps import PRIVATE
 from gate.rules.task import NOBODY, PauseReason, StepState, Task
@@ -33,7 +34,6 @@ from views.task_questions import ANSWER, EACH, WORDS
 from views.task_wording import WHY, counted, ended, looked_at, what
 from views.task_wording import number as place
 from views.tool_results import in_words, news
-from views.wording import past
 
 S = TaskState
 GAVE = 1_500  # characters of a result on this card
@@ -89,7 +89,7 @@ def _reason(task: Task) -> str:
     if task.why is not PauseReason.SUMMARY or task.plan is None or step is None or step.confidence is None:
         return task.reason
     doubts = "; ".join(step.confidence.reasons) or "it is not certain that it went well"
-    return f"{past(what(step))}, but {doubts}."
+    return f"{past_if_known(what(step))}, but {doubts}."
 
 
 def _gave(task: Task) -> list[Block]:

@@ -30,7 +30,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import answers
-from views.task_wording import counted, ended, mark, number, unusual_mode, waits, what
+from views.task_wording import counted, effect, ended, mark, number, unusual_mode, waits
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names
@@ -116,12 +116,12 @@ def _line(plan: Plan, step: Step) -> Block:
     """One step with its mark; the current one in bold."""
     sign, stands = mark(step)
     bold = ["bold"] if step is plan.current else []
-    told = f" — {stands}" if stands else ""
+    standing = f" — {stands}" if stands else ""
     return line(
         {"type": "emoji", "name": sign},
         words(f" {number(plan, step)}. ", *bold),
-        words(what(step), *bold, most=LINE),
-        words(told, *bold) if told else words(" "),
+        words(effect(step), *bold, most=LINE),
+        words(standing or " ", *(bold if standing else [])),
         words(_result(step), "italic", most=RESULT),
     )
 
@@ -146,11 +146,11 @@ def _plan_block(task: Task, plan: Plan) -> Block:
 def _card(plan: Plan, step: Step) -> Block:
     """One step inside a plan block, which has no sign for *skipped* and *waits for you*: the title says it."""
     _, stands = mark(step)
-    told = f" ({stands})" if stands and step.state is not StepState.FAILED else ""
-    short = clip(inline(what(step)), TITLE - len(told) - 10)
+    standing = f" ({stands})" if stands and step.state is not StepState.FAILED else ""
+    short = clip(inline(effect(step)), TITLE - len(standing) - 10)
     made = {
         "task_id": f"step-{number(plan, step)}",
-        "title": _title(f"{number(plan, step)}. {short}{told}", TITLE + 50),
+        "title": _title(f"{number(plan, step)}. {short}{standing}", TITLE + 50),
         "status": STATUS[step.state],
     }
     text = _result(step).strip()

@@ -39,7 +39,7 @@ from views.block_kit import (
     text_input,
     words,
 )
-from views.task_wording import counted, ended, what
+from views.task_wording import counted, effect, ended
 from views.task_wording import number as number_of
 from views.tool_results import MORE_ROWS, in_table, in_words, table, table_holds
 
@@ -98,7 +98,7 @@ def answers_window(task: Task, number: int) -> dict[str, object] | None:
     if plan is None or not 0 < number <= len(made):
         return None
     told = "\n\n".join(
-        f"{number_of(plan, step)}. {what(step)}\n{_told(step, long_result.MOST) or NOTHING_GIVEN}"
+        f"{number_of(plan, step)}. {effect(step)}\n{_told(step, long_result.MOST) or NOTHING_GIVEN}"
         for step in made[number - 1]
     )
     title = f"Part {number}" if len(made) > 1 else long_result.WHOLE
@@ -127,7 +127,7 @@ def _read(plan: Plan) -> list[Step]:
 
 
 def _named(plan: Plan, step: Step) -> Block:
-    return line(words(f"{number_of(plan, step)}. {what(step)}", "bold", most=200))
+    return line(words(f"{number_of(plan, step)}. {effect(step)}", "bold", most=200))
 
 
 def _given(step: Step) -> tuple[Json, str]:

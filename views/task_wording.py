@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gate.rules import plans
 from gate.rules.action import CallClass, Preview, Verdict
+from gate.rules.past_tense import past_if_known
 from gate.rules.settings import Switches
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
 from gate.rules.task_states import TaskState
@@ -125,6 +126,11 @@ def what(step: Step) -> str:
     return step.preview.summary if step.preview and step.preview.summary else step.name
 
 
+def effect(step: Step) -> str:
+    """What it does, or did."""
+    return past_if_known(what(step)) if step.state is StepState.DONE else what(step)
+
+
 def in_a_line(plan: Plan, step: Step) -> Shown:
     """Its place, what it does, and what kind of call it is where that is unusual."""
     kind = OVER.get(
@@ -133,7 +139,7 @@ def in_a_line(plan: Plan, step: Step) -> Shown:
     return [
         line(
             words(f"{number(plan, step)}. ", "bold"),
-            words(what(step), "bold", most=SUMMARY),
+            words(effect(step), "bold", most=SUMMARY),
             *([words(f"  {kind}", "italic")] if kind else []),
         )
     ]

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from gate.rules.action import Action, Affected, CallClass, Verdict, Vote
 from gate.rules.action_states import State
 from gate.rules.confidence import admitted_failure
+from gate.rules.past_tense import past
 from gate.rules.permissions import deciders
 from views.block_kit import mention, mentions
 
@@ -58,22 +59,6 @@ SEQUELS = {
 DELETING = ("delete", "remove", "purge")
 KIND = re.compile(r"[a-z]{1,20}")
 NOBODY = {"": "", "system": "the system", "policy": "the policy"}
-IRREGULAR = {
-    "build": "Built",
-    "make": "Made",
-    "run": "Ran",
-    "send": "Sent",
-    "take": "Took",
-    "write": "Wrote",
-}
-REGULAR = frozenset(
-    "add append approve archive assign book change clear close comment commit convert copy create decrypt "
-    "delete deploy disable download draft duplicate edit empty enable encrypt export extract fill forward generate "
-    "import index insert install invite mark merge move open pin poke post publish purge push release remove rename "
-    "reopen replace reply restore revoke save schedule share shred sign start stop submit tag transfer uninstall "
-    "unwatch update upload watch".split()
-)
-DOUBLED = frozenset({"commit", "pin", "shred", "stop", "submit", "tag", "transfer"})
 
 
 def title(action: Action) -> str:
@@ -222,22 +207,3 @@ def size(count: int | None) -> str:
             break
         amount, unit = amount / 1000, larger
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-
-
-def past(summary: str) -> str:
-    """A summary once it has happened, `Moved a.md to b.md` of `Move a.md to b.md`; "" for an unknown verb."""
-    first, space, rest = summary.partition(" ")
-    told = _past_of(first.lower())
-    return f"{told}{space}{rest}" if told else ""
-
-
-def _past_of(verb: str) -> str:
-    if verb in IRREGULAR:
-        return IRREGULAR[verb]
-    if verb not in REGULAR:
-        return ""
-    if verb.endswith("e"):
-        return f"{verb}d".capitalize()
-    if verb.endswith("y") and verb[-2] not in "aeou":
-        return f"{verb[:-1]}ied".capitalize()
-    return f"{verb}{verb[-1] if verb in DOUBLED else ''}ed".capitalize()

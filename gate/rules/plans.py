@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
+from gate.rules.past_tense import past_if_known
 from gate.rules.receipt import digest
 from gate.rules.steps import PRIVATE
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
@@ -286,11 +287,11 @@ def is_taken_back(task: Task) -> bool:
 
 
 def summary(plan: Plan) -> str:
-    """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Move a.md; Write b.md.`"""
+    """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Moved a.md; Wrote b.md.`"""
     counts = Counter(step.state for step in plan.steps)
     parts = [f"{counts[S.DONE]} of {len(plan.steps)} step{'s' * (len(plan.steps) != 1)} done"]
     parts += [f"{counts[state]} {word}" for state, word in UNFINISHED_TEXTS.items() if counts[state]]
-    done = [step_sentence(step) for step in plan.steps if step.state is S.DONE]
+    done = [past_if_known(step_sentence(step)) for step in plan.steps if step.state is S.DONE]
     more = [f"{len(done) - MAX_NAMES} more"] if len(done) > MAX_NAMES else []
     listed = f": {'; '.join([*done[:MAX_NAMES], *more])}" if done else ""
     return f"{', '.join(parts)}{listed}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.actions.batch import card_groups
@@ -13,6 +13,7 @@ from gate.rules.action_states import State
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
+from gate.rules.past_tense import past_if_known
 from gate.rules.planner_port import (
     WITHHELD,
     Call,
@@ -382,16 +383,20 @@ class TurnResult:
 
 
 def turn_result(task: Task, turn: Turn, made: Sequence[Action] = ()) -> TurnResult:
-    """What came of the turn; `1 done, 1 done and taken back: Move a.md; Write b.md`. `made`: its actions, where
+    """What came of the turn; `1 done, 1 done and taken back: Moved a.md; Write b.md`. `made`: its actions, where
     some may have been taken back or settled since its planner was told."""
     steps = of_turn(task.plan, turn)
-    told = tuple(_result_text(turn, steps, {action.id: action.state for action in made}))
-    counts = Counter(WORDS.get(one.status, one.status) for one in told)
+    results = list(_results(turn, steps, {action.id: action.state for action in made}))
+    counts = Counter(WORDS.get(one.status, one.status) for _, one in results)
     tally = ", ".join(f"{count} {word}" for word, count in counts.items())
-    return TurnResult(tally + _named(steps), told)
+    done = {step.id for step, one in results if one.status == "succeeded"}
+    return TurnResult(tally + _named(steps, done), tuple(one for _, one in results))
 
 
-def _result_text(turn: Turn, steps: Sequence[Step], states: Mapping[str, State]) -> Iterator[CallReport]:
+def _results(
+    turn: Turn, steps: Sequence[Step], states: Mapping[str, State]
+) -> Iterator[tuple[Step, CallReport]]:
+    """Each step that the planner was told of, with how it stands."""
     for step in steps:
         assert step.origin is not None
         told = {one.call: one for one in turn.exchanges[step.origin.reply].reports}
@@ -399,12 +404,13 @@ def _result_text(turn: Turn, steps: Sequence[Step], states: Mapping[str, State])
         if one is not None:
             now = states.get(step.action)
             changed = now is State.UNDONE or (one.status == "unknown" and now in SETTLED)
-            yield replace(one, status=STATUS[now]) if now and changed else one
+            yield step, replace(one, status=STATUS[now]) if now and changed else one
 
 
-def _named(steps: Sequence[Step]) -> str:
-    """What was asked for, in the words of the cards: `: Move a.md; Read b.md`."""
-    shown = list(dict.fromkeys(step.title for step in steps if step.title))
+def _named(steps: Sequence[Step], done: Container[str]) -> str:
+    """What was asked for, in the words of the cards: `: Moved a.md; Read b.md`. `done`: the ids of what was done."""
+    titles = (past_if_known(step.title) if step.id in done else step.title for step in steps if step.title)
+    shown = list(dict.fromkeys(titles))
     more = [f"{len(shown) - MAX_NAMES} more"] if len(shown) > MAX_NAMES else []
     return f": {'; '.join([*shown[:MAX_NAMES], *more])}" if shown else ""
 

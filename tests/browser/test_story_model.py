@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from gate.rules.past_tense import past
 from gate.rules.ports import Limits
 from tests.browser.browser_pages import OpenWindow, Window
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage
 from tests.model_stub import Answer, Heard, ModelStub, assesses, calls, fails, says
 from tests.product import Product, running_product
-from views.wording import past
 from workspace.faults import Slow
 
 pytestmark = pytest.mark.browser

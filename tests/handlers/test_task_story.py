@@ -66,14 +66,32 @@ async def test_a_plan_is_approved_runs_and_is_judged(edge: Edge) -> None:
     await story.click("plan", "plan_approve")
     assert edge.desk.notes == {"a.md": "one", "b.md": "two"}
     texts = [message.text for message in edge.ws.by_app(OPS, story.said.ts)]
-    assert not [
-        text for text in texts if "Wrote" in text
-    ]  # the plan's card tells of the steps that it covers
+    # The plan's card tells of the steps that it covers.
+    assert not [text for text in texts if text.startswith("Wrote")]
     assert story.card("plan").text.startswith("Finished, 2 of 2 steps done: ")
     assert "Does this meet your needs?" in story.text("satisfaction")
     await story.click("satisfaction", "task_satisfied")
     assert (await story.task()).state is TaskState.DONE
     assert "says that this meets their needs" in story.text("satisfaction")
+
+
+async def test_steps_are_told_in_the_past_once_they_are_done(http: Edge) -> None:
+    story = await begun(http, proposes(look("a.md"), write("b.md"), shred("c.md")))
+    http.desk.notes |= {"a.md": "old", "c.md": "old"}
+    await story.click("plan", "plan_approve")
+    titles = [one["title"] for one in story.card("plan").blocks[1]["tasks"]]
+    assert [title.split(" (")[0] for title in titles] == ["1. Looked a.md", "2. Wrote b.md", "3. Shred c.md"]
+    await story.click("plan", "task_stop")
+    await http.settled()
+    assert "2 of 3 steps done, 1 not decided: Looked a.md; Wrote b.md." in story.text("plan")
+
+
+async def test_the_changes_of_one_request_are_told_in_the_past(http: Edge) -> None:
+    calls = tuple(Call("desk", "write", {"path": path, "content": "x"}) for path in ("a.md", "b.md"))
+    story = await begun(http, Propose(calls), assessment=Assessment(10, 1))
+    await http.ann.click(http.ws.by_app(OPS, story.said.ts)[0], "confirm_all")
+    await http.settled()
+    assert "2 done: Wrote a.md; Wrote b.md" in story.text("satisfaction")
 
 
 async def test_a_finished_plan_is_taken_back_whole(http: Edge) -> None:

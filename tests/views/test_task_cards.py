@@ -492,7 +492,7 @@ def test_the_last_message_of_a_plan_shows_what_it_read():
         result="Done",
     )
     text, ids = drawn(of, "satisfaction")
-    assert "1. List reports" in text
+    assert "1. Listed reports" in text
     assert "Name\nSize\nq1.csv\n900 B" in text  # the cells of a table
     assert "alpha says hello" in text
     assert "utf-8" not in text
@@ -578,7 +578,7 @@ def test_one_list_in_the_last_message_of_a_plan_is_a_table_and_a_box_where_slack
     for state, tables in ((S.SATISFACTION, 1), (S.DONE, 1), (S.RUNNING, 0)):
         (card,) = [one for one in cards(having(of, state=state)) if ":satisfaction:" in one.key]
         assert len(parts(card.message.blocks, "table")) == tables
-        assert "1. List reports" in shown(card.message.blocks)
+        assert "1. Listed reports" in shown(card.message.blocks)
         if card.plain:
             assert parts(card.plain.blocks, "table") == []
             assert shown(card.plain.blocks).count("q1.csv  900 B") == 2

@@ -284,7 +284,7 @@ async def test_a_simple_request_does_not_say_what_it_read_in_private(
     desk.planner.script.append(Propose(calls))
     await desk.say("look and write")
     task = await confirmed(desk)
-    assert task.result.startswith("2 done: Look; ")
+    assert task.result.startswith("2 done: Looked; ")
     assert "fired" not in await shown_to_everybody(desk, task) + await read_by_anybody(tmp_path)
 
 

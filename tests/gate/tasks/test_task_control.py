@@ -382,7 +382,7 @@ async def test_skip_goes_on_without_the_step(stage: Scene):
     task = await only(stage)
     assert states(task) == [SKIPPED, DONE]
     assert (task.state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
-    assert task.result == "1 of 2 steps done, 1 skipped: Write b.md."
+    assert task.result == "1 of 2 steps done, 1 skipped: Wrote b.md."
 
 
 async def test_what_needs_a_skipped_result_says_so(stage: Scene):

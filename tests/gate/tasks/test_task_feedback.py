@@ -52,14 +52,14 @@ async def test_a_finished_task_asks_once(stage: Scene):
     assert (task.state, task.ends, task.result, task.changed) == (
         S.SATISFACTION,
         1,
-        "1 done: Write a.md",
+        "1 done: Wrote a.md",
         True,
     )
 
 
 async def test_a_plain_read_asks_nothing_more(stage: Scene):
     task = await read(stage)
-    assert (task.state, task.ends, task.result) == (S.DONE, 0, "1 done: Look a.md")
+    assert (task.state, task.ends, task.result) == (S.DONE, 0, "1 done: Looked a.md")
 
 
 async def test_a_write_is_finished_when_its_card_is_decided_and_it_ran(stage: Scene):
@@ -70,7 +70,7 @@ async def test_a_write_is_finished_when_its_card_is_decided_and_it_ran(stage: Sc
     await stage.confirm(action)
     await stage.play()
     task = await newest(stage)
-    assert (task.state, task.changed, task.result) == (S.SATISFACTION, True, "1 done: Write a.md")
+    assert (task.state, task.changed, task.result) == (S.SATISFACTION, True, "1 done: Wrote a.md")
 
 
 async def test_what_was_cancelled_by_its_requester_asks_nothing_more(stage: Scene):
@@ -194,13 +194,13 @@ async def test_what_is_taken_back_while_it_is_asked_is_not_called_done_any_more(
     (action,) = await stage.ledger.pending(TEAM)
     await stage.confirm(action)
     await stage.play()
-    assert (await newest(stage)).result == "2 done: Write a.md; Look a.md"
+    assert (await newest(stage)).result == "2 done: Wrote a.md; Looked a.md"
     await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     task = await newest(stage)
     assert (task.state, task.result) == (
         S.SATISFACTION,
-        "1 done and taken back, 1 done: Write a.md; Look a.md",
+        "1 done and taken back, 1 done: Write a.md; Looked a.md",
     )
     assert (await feedback.satisfied(stage.world, press(task))).ok
 

@@ -65,7 +65,7 @@ async def test_a_plan_runs_to_its_end_and_asks_once_whether_it_was_right(both: S
     assert (task.state, task.ends, task.changed) == (S.SATISFACTION, 1, True)
     assert states(task) == [DONE, DONE, DONE]
     assert wrote(both) == ["a.md", "b.md"]
-    assert task.result == "3 of 3 steps done: Look a.md; Write a.md; Write b.md."
+    assert task.result == "3 of 3 steps done: Looked a.md; Wrote a.md; Wrote b.md."
 
 
 async def test_later_steps_use_what_earlier_ones_gave(stage: Scene):
@@ -420,7 +420,7 @@ async def test_a_planner_that_follows_answers_at_the_end_of_a_plan(stage: Scene)
     assert (task.state, task.ends, task.result) == (
         S.SATISFACTION,
         1,
-        "2 of 2 steps done: Write a.md; Look a.md.",
+        "2 of 2 steps done: Wrote a.md; Looked a.md.",
     )
     assert task.plan
     assert task.plan.closing == "a.md says new, as it should."

@@ -95,7 +95,7 @@ async def test_steps_of_a_reply_are_decided_in_any_order_and_fail_alone(stage: S
     assert [each.status for each in told] == ["rejected", "succeeded", "succeeded"]
     assert (task.state, task.result) == (
         S.SATISFACTION,
-        "1 rejected, 2 done: Write a.md; Write b.md; Write c.md",
+        "1 rejected, 2 done: Write a.md; Wrote b.md; Wrote c.md",
     )
 
 
@@ -123,7 +123,7 @@ async def test_a_read_without_a_model_ends_its_request_in_one_transaction(stage:
     stage.planner.follows = False
     written = transactions(stage)
     task = await asked(stage, look("a.md"), text="look at it")
-    assert (task.state, states(task), task.result) == (S.DONE, ["done"], "1 done: Look a.md")
+    assert (task.state, states(task), task.result) == (S.DONE, ["done"], "1 done: Looked a.md")
     (end,) = [tables for tables in written if "taints" in tables]
     assert (end.count("tasks"), end.count("notes"), end.count("exchanges")) == (1, 1, 1)
     assert len(await entries(stage, "read")) == 1
@@ -147,7 +147,7 @@ async def test_a_write_without_a_model_ends_its_request_in_one_transaction(stage
     await asked(stage, write("a.md"))
     written = transactions(stage)
     task = await confirmed(stage)
-    assert (task.state, task.result) == (S.SATISFACTION, "1 done: Write a.md")
+    assert (task.state, task.result) == (S.SATISFACTION, "1 done: Wrote a.md")
     assert task.changed
     (end,) = [tables for tables in written if "tasks" in tables]
     assert (end.count("tasks"), end.count("exchanges"), "audit_log" in end) == (1, 1, True)
@@ -396,7 +396,7 @@ async def test_an_expired_sibling_can_be_asked_again_while_its_task_runs(stage: 
     for path in ("b.md", "a.md"):
         await confirmed(stage, await one(stage, path))
     task = await newest(stage)
-    assert (task.state, task.result) == (S.SATISFACTION, "2 done: Write a.md; Write b.md")
+    assert (task.state, task.result) == (S.SATISFACTION, "2 done: Wrote a.md; Wrote b.md")
 
 
 # Undo all
@@ -460,7 +460,7 @@ async def test_what_drifted_is_asked_again_alone_where_its_task_ends_at_that_mom
 
 @pytest.mark.parametrize(
     ("happened", "state", "result"),
-    [(True, "done", "1 done: Write a.md"), (False, "failed", "1 failed: Write a.md")],
+    [(True, "done", "1 done: Wrote a.md"), (False, "failed", "1 failed: Write a.md")],
 )
 async def test_a_call_of_unknown_outcome_counts_as_a_person_says(
     stage: Scene, happened: bool, state: str, result: str

@@ -57,7 +57,7 @@ async def test_everything_is_taken_back_from_the_last_to_the_first(stage: Scene)
 async def test_the_result_that_is_asked_about_says_what_was_taken_back(stage: Scene):
     task = await done(stage)
     assert task.plan
-    told = "3 of 3 steps done: Write a.md; Look a.md; Write b.md."
+    told = "3 of 3 steps done: Wrote a.md; Looked a.md; Wrote b.md."
     assert task.result == told
     last = await stage.now(task.plan.steps[2].action)
     assert (await undo.request_undo(stage.world, stage.press(last))).ok

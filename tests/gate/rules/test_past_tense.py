@@ -2,7 +2,7 @@
 
 import pytest
 
-from views.wording import past
+from gate.rules.past_tense import past
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,10 @@ from views.wording import past
         ("Copy a.md", "Copied a.md"),
         ("Write 5 B to a.md", "Wrote 5 B to a.md"),
         ("Submit the form", "Submitted the form"),
+        ("List all files", "Listed all files"),
+        ("Query 3 tables", "Queried 3 tables"),
+        ("Log “done”", "Logged “done”"),
+        ("Find duplicates", "Found duplicates"),
         ("Stop watching reports", "Stopped watching reports"),
         ("Send", "Sent"),
         ("Put 5 B into the clipboard", ""),
