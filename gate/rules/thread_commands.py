@@ -25,6 +25,19 @@ NO = frozenset(
     }
 )
 STOP = frozenset({"stop", "stop it", "please stop", "stop please"})
+# “Hold on”, “please wait a moment”, “no, wait”.
+HOLD_FORM = (
+    r"(?:(?:no|oh|ok|okay|please|pls|just|actually|can you|could you),? )*+"
+    r"(?:hold(?: on| it| off| that)?|wait(?: up| for me)?|hang on|pause(?: it| this| that| here)?|stay paused|not yet"
+    r"|(?:just )?(?:a|one) (?:moment|minute|second|sec))"
+)
+HOLD = re.compile(
+    HOLD_FORM
+    + r"(?:,?(?: for)? (?:a|one) (?:moment|minute|min|second|sec|bit))?(?:,? (?:please|pls|thanks))?[?]?"
+)
+HOLD_AT_START = re.compile(
+    r"(?:(?:no|oh|ok|okay|please|pls|just),? )*+(?:hold (?:on|it|off)|wait|hang on|not yet|stay paused)\b"
+)
 NO_AT_START = re.compile(
     r"(?:actually,?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don't|never\s?mind)\b[,.!;:]?(?:\s|$)",
     re.I,
@@ -79,6 +92,16 @@ def is_go(text: str) -> bool:
 
 def is_stop(text: str) -> bool:
     return _plain(text) in STOP
+
+
+def is_hold(text: str) -> bool:
+    """Whether all of a text asks to wait: “hold on”, “please wait a moment”."""
+    return bool(HOLD.fullmatch(_plain(text)))
+
+
+def begins_with_hold(text: str) -> bool:
+    """Whether a text asks to wait, whatever else it says: “hold on, I am asking Ben”."""
+    return is_hold(text) or bool(HOLD_AT_START.match(_plain(text)))
 
 
 def is_no(text: str) -> bool:

@@ -8,9 +8,11 @@ from gate.rules.action import Action
 from gate.rules.events import open_request
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import Posted, World
-from gate.rules.task import Task
+from gate.rules.task import StopRequest, Task
 from gate.rules.timestamps import is_later
 
+LATEST = 50  # entries of the audit log in which a pause is looked for
+PAUSE_ASKED = "task_pause_asked"
 UNSEEN = "The card was not there yet when you wrote this. Please look at it and answer again."
 
 
@@ -19,6 +21,17 @@ async def is_early(world: World, incoming: Incoming, task: Task) -> bool:
     there. A task that asks nothing has no such card."""
     since = await _asked_since(world, task)
     return open_request(task) is not None and (not since or is_later(since, incoming.ts))
+
+
+async def is_before_pause(world: World, incoming: Incoming, task: Task) -> bool:
+    """Whether a message was written before somebody asked for the pause that has not come about yet, or it is not known
+    when that was."""
+    if task.wish is not StopRequest.PAUSE:
+        return False
+    lines = await world.ledger.audit_tail(team=task.session.team, session=task.session, limit=LATEST)
+    asked = (line.at for line in lines if line.entry.action == task.id and line.entry.event == PAUSE_ASKED)
+    at = next(asked, None)
+    return at is None or is_later(_stamp(at), incoming.ts)
 
 
 async def _asked_since(world: World, task: Task) -> str:

@@ -19,7 +19,7 @@ from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Flow, Instruction, PauseReason, Remark, Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, control, converse, feedback, plan
-from gate.tasks.early_words import UNSEEN, is_early
+from gate.tasks.early_words import UNSEEN, is_before_pause, is_early
 from gate.tasks.step_action import supersede_pending
 from gate.tasks.task_transitions import say_in_thread, update_task
 
@@ -43,11 +43,16 @@ UNCLEAR = (
     "I do not know whether anything should be different, so nothing runs. Please say what to change, or press "
     "*Yes, done*. For something new, mention me."
 )
+WAITS = "It waits for you: nothing of it runs before you have decided."
+PAUSED_SINCE = (
+    "It was paused after you wrote this, so it still pauses. If it may go on, please write “continue” again."
+)
 S = TaskState
 ASSESSING = (S.CLARIFYING, S.PLANNING, S.RUNNING)
 TaskPressFlow = Callable[[World, TaskPress], Awaitable[PressResult]]
 WORDS: dict[TaskState, dict[str, TaskPressFlow]] = {
     S.RUNNING: {
+        "hold": control.pause,
         "pause": control.pause,
         "stop": control.stop,
         "abort": control.stop,
@@ -60,7 +65,6 @@ WORDS: dict[TaskState, dict[str, TaskPressFlow]] = {
         "go on": control.resume,
         "resume": control.resume,
         "hold": control.hold,
-        "wait": control.hold,
         "stop": control.stop,
         "abort": control.abort,
         "retry": control.retry,
@@ -164,6 +168,8 @@ async def _clarifying(world: World, incoming: Incoming, task: Task) -> PressResu
     if not task.questions:
         return await instruct(world, incoming, task)
     press = _press(task, incoming, task.asked)
+    if thread_commands.is_hold(incoming.text):
+        return PressResult(True, "waits", WAITS, task=task)
     if _is_short_no(incoming):
         return await plan.cancel(world, press)
     if await is_early(world, incoming, task):
@@ -190,9 +196,12 @@ async def _talking(world: World, incoming: Incoming, task: Task) -> PressResult:
 
 
 async def _reviewing(world: World, incoming: Incoming, task: Task) -> PressResult:
-    """A plain yes approves what the plan's card lists, a no cancels it, anything else is a reason to plan again."""
+    """A plain yes approves what the plan's card lists, a no cancels it, “hold on” leaves it, anything else is a reason
+    to plan again."""
     assert task.plan is not None
     press = _press(task, incoming, task.plan.version, incoming.text)
+    if thread_commands.is_hold(incoming.text):
+        return PressResult(True, "waits", WAITS, task=task)
     if thread_commands.is_yes(incoming.text):
         return (
             _unseen(task) if await is_early(world, incoming, task) else await plan.approve_all(world, press)
@@ -321,13 +330,24 @@ async def _control(world: World, incoming: Incoming, task: Task) -> PressResult 
         return None
     if task.state is S.PAUSED:
         return await _paused(world, incoming, task)
+    if flow is control.unpause and await is_before_pause(world, incoming, task):
+        return PressResult(False, "unseen", PAUSED_SINCE, task=task)
     return await flow(world, _press(task, incoming, _card_number(task)))
 
 
 def _control_by_word(incoming: Incoming, task: Task) -> TaskPressFlow | None:
     """What a single word such as “stop” or “continue” asks of a task as it stands."""
-    word = "stop" if thread_commands.is_stop(incoming.text) else incoming.text.strip(" .!\n").lower()
-    return WORDS.get(task.state, {}).get(word)
+    text = incoming.text
+    word = "stop" if thread_commands.is_stop(text) else text.strip(" .!\n").lower()
+    return WORDS.get(task.state, {}).get("hold" if _asks_to_wait(text, task) else word)
+
+
+def _asks_to_wait(text: str, task: Task) -> bool:
+    """Whether a task is to wait. One that is paused stays so whatever is said besides “wait”; to one that runs, more
+    than that is an instruction, and the card of a simple request waits as it is."""
+    if task.state is S.PAUSED:
+        return thread_commands.begins_with_hold(text)
+    return task.planned and thread_commands.is_hold(text)
 
 
 async def _answer_simple_thanks(world: World, incoming: Incoming, task: Task | None) -> PressResult:

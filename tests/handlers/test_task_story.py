@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from gate.rules.planner_port import Call, Implement, Propose, Say
 from gate.rules.settings import Switches
 from gate.rules.task import Assessment, Missing, Question, StepState
 from gate.rules.task_states import TaskState
-from tests.handlers.slack_task import begun, look, proposes, shred, write
-from tests.slack_app import AGES, BEN, OPS, Edge, said_in
+from tests.handlers.slack_task import Story, begun, look, proposes, shred, write
+from tests.slack_app import AGES, ANN, BEN, OPS, Edge, said_in
 from tests.views.samples import parts, shown
 from views.task_form import KEEP, NOTE, PLACE, VALUE
 from views.task_form import block_of as step_block
@@ -234,6 +236,82 @@ async def test_pause_and_stop_on_the_progress_card(http: Edge) -> None:
     assert (await story.task()).state is TaskState.STOPPED_BY_USER
     assert "Stopped by <@U_ANN>." in story.text("plan")
     assert http.desk.notes == {"a.md": "old"}
+
+
+async def pausing(http: Edge) -> Story:
+    """The first of two steps runs, and the plan is to pause after it."""
+    story = await begun(http, proposes(write("a.md"), write("b.md")))
+    http.desk.gate = asyncio.Event()
+    assert (await http.ann.click(story.card("plan"), "plan_approve")).ok
+    await http.desk.entered.wait()
+    assert (await http.ann.click(story.card("plan"), "task_pause")).ok
+    await http.ws.wait_for(lambda: "Pausing as soon as" in story.text("plan"), AGES)
+    return story
+
+
+async def paused(http: Edge) -> Story:
+    story = await pausing(http)
+    assert http.desk.gate
+    http.desk.gate.set()
+    await http.settled()
+    assert (await story.task()).state is TaskState.PAUSED
+    return story
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["hold on", "please wait", "Wait a moment, please", "no, wait", "hold on, I am asking Ben", "pause"],
+)
+async def test_words_that_ask_to_wait_keep_a_pause(http: Edge, words: str) -> None:
+    story = await paused(http)
+    await http.ann.say(OPS, words, thread_ts=story.said.ts)
+    await http.told(ANN, "It waits already")
+    assert ((await story.task()).state, http.desk.notes) == (TaskState.PAUSED, {"a.md": "new"})
+
+
+@pytest.mark.parametrize("words", ["hold on", "Please wait!"])
+async def test_words_that_ask_to_wait_pause_what_runs(http: Edge, words: str) -> None:
+    story = await begun(http, proposes(shred("a.md"), write("b.md")))
+    await story.click("plan", "plan_stepwise")
+    await http.ann.say(OPS, words, thread_ts=story.said.ts)
+    await http.ws.wait_for(lambda: story.has("pause"), AGES)
+    assert (await story.task()).state is TaskState.PAUSED
+
+
+async def test_words_that_ask_to_wait_are_no_answer_and_no_wish_for_another_plan(http: Edge) -> None:
+    story = await begun(http, proposes(write("a.md")))
+    await http.ann.say(OPS, "hold on", thread_ts=story.said.ts)
+    await http.told(ANN, "It waits for you")
+    assert (await story.task()).state is TaskState.PLAN_REVIEW
+    asked = await begun(http, assessment=UNCLEAR)
+    await http.ann.say(OPS, "one moment", thread_ts=asked.said.ts)
+    await http.settled()
+    assert (await asked.task()).decided == ()
+
+
+async def test_a_continue_that_comes_late_does_not_take_a_later_pause_back(
+    http: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early = http.ws.state.next_ts()
+    story = await pausing(http)
+    with monkeypatch.context() as before:
+        before.setattr(http.ws.state, "next_ts", lambda: early)
+        await http.ann.say(OPS, "continue", thread_ts=story.said.ts)
+    await http.told(ANN, "paused after you wrote this")
+    assert http.desk.gate
+    http.desk.gate.set()
+    await http.settled()
+    assert ((await story.task()).state, http.desk.notes) == (TaskState.PAUSED, {"a.md": "new"})
+
+
+async def test_a_continue_takes_an_earlier_pause_back(http: Edge) -> None:
+    story = await pausing(http)
+    await http.ann.say(OPS, "continue", thread_ts=story.said.ts)
+    await http.told(ANN, "I do not pause, then")
+    assert http.desk.gate
+    http.desk.gate.set()
+    await http.settled()
+    assert http.desk.notes == {"a.md": "new", "b.md": "new"}
 
 
 async def test_slacks_own_stop_ends_the_plan_after_the_step_that_runs(http: Edge) -> None:

@@ -2,7 +2,18 @@
 
 import pytest
 
-from gate.rules.thread_commands import Assign, Command, Replace, command, edit, is_no, is_yes, new_name
+from gate.rules.thread_commands import (
+    Assign,
+    Command,
+    Replace,
+    begins_with_hold,
+    command,
+    edit,
+    is_hold,
+    is_no,
+    is_yes,
+    new_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +100,26 @@ def test_not_a_no(text):
 )
 def test_commands_are_the_whole_text(text, wanted):
     assert command(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "all_of_it", "begins"),
+    [
+        ("Hold on!", True, True),
+        ("please wait a moment", True, True),
+        ("no, wait", True, True),
+        ("pause", True, True),
+        ("just a second, please", True, True),
+        ("hold on, I am asking Ben", False, True),
+        ("wait for Ben before you go on", False, True),
+        ("hold the meeting at nine", False, False),
+        ("pause the backup, too", False, False),
+        ("waiters first", False, False),
+        ("continue", False, False),
+    ],
+)
+def test_words_that_ask_to_wait(text: str, all_of_it: bool, begins: bool):
+    assert (is_hold(text), begins_with_hold(text)) == (all_of_it, begins)
 
 
 # promise: VERB-15

@@ -13,7 +13,7 @@ from gate.rules.task import Assessment, Missing, PauseReason, Question, StopRequ
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, step_review
 from gate.tasks.early_words import UNSEEN
-from gate.tasks.steer import ON_CARD
+from gate.tasks.steer import ON_CARD, PAUSED_SINCE
 from tests.gate.gate_setup import BEN, Scene
 from tests.gate.plan_setup import (
     approved,
@@ -183,12 +183,14 @@ async def test_an_early_word_lets_the_pause_of_a_simple_request_not_go_on(stage:
     assert (await only(stage)).state is not S.PAUSED
 
 
-async def test_a_continue_while_it_runs_takes_a_pause_back_whenever_it_was_written(played: Scene):
+async def test_only_a_continue_written_after_a_pause_was_asked_for_takes_it_back(played: Scene):
     played.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
     await played.say("write it")
     await played.say("pause", mentioned=False)
     assert ((await only(played)).state, (await only(played)).wish) == (S.RUNNING, StopRequest.PAUSE)
     await played.say("continue", ts=EARLY, mentioned=False)
+    assert ((await only(played)).wish, played.texts[-1]) == (StopRequest.PAUSE, PAUSED_SINCE)
+    await played.say("continue", ts=LATER, mentioned=False)
     assert ((await only(played)).wish, played.texts[-1]) == (StopRequest.NONE, control.PAUSE_WITHDRAWN)
 
 
