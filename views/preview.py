@@ -32,6 +32,7 @@ _SPELLED = re.compile(r"[\w.\[\]-]{1,80}", re.ASCII)  # without a blank
 _BETWEEN = re.compile(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])")
 Naming = Callable[[str], str]  # how the names of arguments are shown
 _ROW = 100
+EMPTY = "It will be empty."
 HELD = re.compile(r" \(a folder with \d+ files?\)$")  # how the filesystem server names what it lists
 
 
@@ -93,7 +94,16 @@ def _brief(preview: Preview, cls: CallClass) -> Iterator[Block]:
     yield from _text_of_diff(preview.diff)
     if not _named_above(preview):
         yield from _affected(preview.affected)
-    yield from _facts(unsaid(preview, cls), named)
+    left = unsaid(preview, cls)
+    if emptied := [fact for fact in left if _is_emptied(fact, preview)]:
+        yield line(words(EMPTY))
+    yield from _facts([fact for fact in left if fact not in emptied], named)
+
+
+def _is_emptied(fact: Fact, preview: Preview) -> bool:
+    """Whether this is the new text of a file, and there is none."""
+    compared = bool(preview.compared) and fact.label == preview.compared
+    return compared and not fact.value and fact.old is None and not preview.diff
 
 
 def unsaid(preview: Preview, cls: CallClass) -> list[Fact]:

@@ -258,3 +258,10 @@ async def test_a_direct_message_needs_no_mention(edge: Edge) -> None:
     card = await edge.propose("write", channel=edge.ann.im, path="a.md", content="hello")
     await card.click("confirm")
     assert card.text == "Wrote a.md"
+
+
+async def test_the_card_of_a_new_empty_file_says_so_in_words(http: Edge) -> None:
+    card = await http.propose("write", path="a.md", content="")
+    told = shown(card.message.blocks)
+    assert "It will be empty." in told
+    assert "content" not in told
