@@ -253,11 +253,8 @@ def requirements(task: Task) -> Message:
         return Message(
             f"What I understood: {told}", [head, *_points(task), sentence(told), *decisions(task.decided)]
         )
-    because = (
-        [context(plain(f"Detected intent to build: {task.because}".replace("*", ""), 500))]
-        if task.because
-        else []
-    )
+    why = task.because.removeprefix("because ").replace("*", "")
+    because = [context(plain(f"I ask because {why}.", 500))] if why else []
     return Message(
         "Is this what you want built? Please confirm.",
         [

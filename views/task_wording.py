@@ -42,7 +42,7 @@ WHY = {
 MODES = {
     "auto": "goes on by itself where it is sure",
     "manual": "waits for a person after each step",
-    "confidence_threshold": "goes on at a confidence of {least:.2f} or more",
+    "confidence_threshold": "goes on by itself where it is at least {least:g}% sure",
 }
 SUMMARY = 140
 ARGUMENTS = 200
@@ -59,13 +59,16 @@ Shown = list[Block]
 
 def mode(switches: Switches) -> str:
     """How it goes on after a step, in one of our sentences' parts: ``mode `auto`: goes on …``."""
-    told = MODES[switches.approval_mode].format(least=switches.confidence)
-    return f"mode `{switches.approval_mode}`: {told}"
+    return f"mode `{switches.approval_mode}`: {_goes_on(switches)}"
+
+
+def _goes_on(switches: Switches) -> str:
+    return MODES[switches.approval_mode].format(least=100 * switches.confidence)
 
 
 def unusual_mode(switches: Switches) -> str:
-    """The same after a dot, where it is not the usual one."""
-    return f" · {mode(switches)}" if switches.approval_mode != Switches().approval_mode else ""
+    """How it goes on after a step, after a dot, where that is not the usual way."""
+    return f" · {_goes_on(switches)}" if switches.approval_mode != Switches().approval_mode else ""
 
 
 def looked_at(task: Task, pause: int) -> Step | None:

@@ -87,5 +87,5 @@ async def _with_mode(tx: Tx, task: Task, changes: Mapping[str, Json]) -> Task:
 
 def _described(switches: Switches) -> str:
     threshold = switches.approval_mode == ApprovalMode.THRESHOLD
-    least = f": below a confidence of {switches.confidence:.2f} it waits" if threshold else ""
+    least = f": where it is less than {100 * switches.confidence:g}% sure, it waits" if threshold else ""
     return MODE_SET.format(mode=switches.approval_mode, least=least)

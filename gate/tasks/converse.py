@@ -17,7 +17,7 @@ from gate.tasks.task_transitions import lock_unchanged, move_task, press_task, s
 
 PRESSED = "you pressed *Implement now*"
 ASKED = "Please compile what is to be built now."
-PLANNER = "the planner thinks that you want it built"
+PLANNER = "it reads as if you want this built now"
 COMPILING = "I am putting together what was said already."
 NOT_ALLOWED = "Going from talk to doing is switched off here."
 MOST = 100  # requirements

@@ -221,7 +221,7 @@ async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_w
 
     script.next(calls(("implement", {"requirements": REQUIREMENTS})))
     await ann.reply("yes, implement it")
-    await ann.sees(*REQUIREMENTS, "Detected intent to build: because you wrote “implement it”")
+    await ann.sees(*REQUIREMENTS, "I ask because you wrote “implement it”.")
     assert all(said in running.last.text for said, _ in TALK)
     script.next(plan(write("drafts/auth.md", "OAuth"), write("drafts/tokens.md", "JWT"), ask_first=True))
     await ann.press("task_confirm")

@@ -380,7 +380,7 @@ async def test_a_conversation_is_confirmed_before_it_is_planned(http: Edge) -> N
     await http.ann.click(talk, "task_implement")
     await http.settled()
     assert "No passwords" in story.text("requirements")
-    assert "Detected intent to build: " in story.text("requirements")
+    assert "I ask because you pressed Implement now." in story.text("requirements")
     await story.click("requirements", "task_confirm")
     assert story.buttons("requirements") == []
     assert "Write login.md" in story.text("plan")

@@ -436,17 +436,17 @@ def test_each_step_says_whether_nobody_looked_and_how_sure_it_is_stands_in_show_
     ("switches", "told"),
     [
         (Switches(), None),  # the usual one
-        (Switches(approval_mode="manual"), "mode `manual`: waits for a person after each step"),
+        (Switches(approval_mode="manual"), " · waits for a person after each step"),
         (
             Switches(approval_mode="confidence_threshold", confidence=0.9),
-            "mode `confidence_threshold`: goes on at a confidence of 0.90 or more",
+            " · goes on by itself where it is at least 90% sure",
         ),
     ],
 )
 def test_the_mode_stands_on_the_plan_before_and_while_it_runs(switches, told):
     for state in (S.PLAN_REVIEW, S.RUNNING):
         text, _ = drawn(task(state, plan=approved(), switches=switches), "plan")
-        assert told in text if told else "mode `" not in text
+        assert told in text if told else "goes on by itself" not in text
 
 
 # promise: TASK-22
@@ -514,7 +514,7 @@ def test_what_was_understood_is_confirmed_before_it_is_planned():
     text, ids = drawn(having(of, decided=DECIDED), "requirements")
     assert "Sign in with Google" in text
     assert "Which folder? old" in text
-    assert "Detected intent to build: they wrote “build it”" in text
+    assert "I ask because they wrote “build it”." in text
     assert ids == ["task_confirm", "task_keep_talking"]
     text, ids = drawn(replace(of, state=S.PLANNING, flow=Flow.PLAN), "requirements")
     assert "Confirmed." in text
