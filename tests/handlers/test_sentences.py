@@ -152,7 +152,7 @@ TOLD = {
     "remind me to call mom @ 6pm tmrw": "I am not sure where the title ends",
     "remind me to water the plants every monday": "I am not sure where the title ends",
     "remind me to pay the rent on the 1st": "I am not sure where the title ends",
-    "remind me to stretch in 5 minutes": "I am not sure where the title ends",
+    "remind me to stretch in 5 minutes": "in place of “in 5 minutes”, for example: today at 15:00",
     "remind me to file taxes before end of month": "I am not sure where the title ends",
     "schedule standup every monday at 9": "I am not sure where the title ends",
     "schedule standup for every monday at 9": "is no day I know",

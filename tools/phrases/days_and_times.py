@@ -20,8 +20,19 @@ TIME = r"\d{1,2}(?::\d\d)?(?:[ \t]?[ap]m)?"
 MONTH_END = r"(?:the[ \t]+)?end[ \t]+of[ \t]+(?:the[ \t]+|this[ \t]+)?month"
 # A number alone is a time only behind “at”.
 CLOCK = rf"(?:(?:at|@)[ \t]*{TIME}|\d{{1,2}}:\d\d(?:[ \t]?[ap]m)?|\d{{1,2}}[ \t]?[ap]m|(?:at[ \t]+)?noon)"
+PART_OF_DAY = r"(?:morning|noon|afternoon|evening|night)"
+PART = (
+    r"(?:tonight|this[ \t]+(?:morning|afternoon|evening)|tomorrow[ \t]+(?:morning|afternoon|evening|night))"
+)
+# An hour alone may be meant in the evening, so it is none of these.
+EVENING = (
+    r"(?:tonight|this[ \t]+evening)(?:[ \t]*,)?[ \t]+(?:(?:at|@)[ \t]*)?"
+    r"(?:(?:[5-9]|1[01])(?::\d\d)?[ \t]?pm|(?:1[7-9]|2[0-3]):\d\d)"
+)
+FROM_NOW = r"in[ \t]+(?:half[ \t]+an|an?|\d{1,4}|one|two|three|four|five|ten)[ \t]+(?:min(?:ute)?|hr|hour)s?"
 WHEN = (
-    rf"(?:{DAY}(?:[ \t]*,)?[ \t]+{CLOCK}|{CLOCK}(?:[ \t]*,)?[ \t]+(?:on[ \t]+)?{DAY}|{DAY}|{MONTH_END})"
+    rf"(?:{EVENING}|{PART}|{FROM_NOW}|"
+    rf"{DAY}(?:[ \t]*,)?[ \t]+{CLOCK}|{CLOCK}(?:[ \t]*,)?[ \t]+(?:on[ \t]+)?{DAY}|{DAY}|{MONTH_END})"
     r"(?![\w:.-])"
 )
 SPOKEN = re.compile(
@@ -29,11 +40,12 @@ SPOKEN = re.compile(
     rf"(?P<first>{CLOCK})(?:[ \t]*,)?[ \t]+(?:on[ \t]+)?(?P<then>{DAY})",
     re.IGNORECASE,
 )
+IN_PARTS = re.compile(rf"(?P<part>{PART})(?:(?:[ \t]*,)?[ \t]+(?P<time>\S.*))?", re.IGNORECASE)
+COUNTED = re.compile(FROM_NOW, re.IGNORECASE)
 AT = re.compile(r"(?:at|@)[ \t]*+", re.IGNORECASE)
 GERMAN_DAY = (
     r"(?:(?:am|bis)[ \t]+)?(?:heute|morgen|übermorgen|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)"
 )
-PART_OF_DAY = r"(?:morning|noon|afternoon|evening|night)"
 # A title that ends like this holds a moment that no slot took, or the half of one: `water the plants every`.
 MOMENT = re.compile(
     r"(?:^|[ \t])(?P<moment>"
@@ -64,6 +76,8 @@ INSTEAD = (
     (re.compile(rf"(?:\w{{1,9}} ){{0,2}}{PART_OF_DAY}", re.I), "friday at 10:00"),
     (re.compile(r"(?:at |@ ?)?\d{1,2}(?::\d\d)? ?(?:[ap]m)?$|(?:at )?noon$", re.I), "tomorrow at 10:00"),
 )
+INSTEAD_OF = "I write down days and times of day. Please write, in place of “{}”, for example: {}."
+HOURS = {"morning": "10:00", "afternoon": "15:00", "evening": "19:00", "night": "19:00"}
 NO_END = "I am not sure where the title ends: “{}”? {} Put a title that is meant to end like that in quotes."
 HOW = (
     "A day is written like tomorrow, next monday, in 3 days, end of month or 2026-12-03, and a time of it like at "
@@ -78,22 +92,48 @@ class Spoken:
     said: str
     day: str
     time: str = ""
+    part: str = ""  # of the day, where no time was said: this evening
 
     def fields(self) -> dict[str, Json]:
         """For the arguments of a phrase: `{when.start}`, `{when.day}`, and `{when.at}` with a blank before it."""
-        at = f" at {self.time}" if self.time else ""
+        at = f" at {self.time}" if self.time else f" {self.part}" if self.part else ""
         return {"said": self.said, "start": self.said, "day": self.day, "at": at}
 
 
 def spoken_moment(part: str) -> Spoken:
-    """What a part that fits WHEN says."""
-    found = SPOKEN.fullmatch(" ".join(part.split()))
+    """What a part that fits WHEN says, but one that counts from now."""
+    said = " ".join(part.split())
+    if in_parts := IN_PARTS.fullmatch(said):
+        return _part_of_day(said, in_parts["part"].lower(), AT.sub("", in_parts["time"] or ""))
+    found = SPOKEN.fullmatch(said)
     assert found, part
     day = _day(found["day"] or found["then"])
     clock = AT.sub("", found["time"] or found["first"] or "")
     at = "12:00" if clock.lower() == "noon" else clock
     plain = found["day"] == day and clock == at and "@" not in found[0] and "," not in found[0]
     return Spoken(found[0] if plain else f"{day} at {at}" if at else day, day, at)
+
+
+def _part_of_day(said: str, part: str, at: str) -> Spoken:
+    day, _, rest = part.partition(" ")
+    if day != "tomorrow":
+        return Spoken(f"today at {at}" if at else said, "today", at, part)
+    return Spoken(said, day, part=f"at {rest}" if rest == "night" else f"in the {rest}")
+
+
+def counted_from_now(part: str) -> str:
+    """What to write for a part that counts hours or minutes from now, which is another moment once somebody confirms;
+    "" for any other."""
+    said = " ".join(part.split())
+    return INSTEAD_OF.format(said, "today at 15:00") if COUNTED.fullmatch(said) else ""
+
+
+def without_time(moment: Spoken) -> str:
+    """What to write for a part of a day where a time is needed; "" for a moment that says enough."""
+    if not moment.part or moment.time:
+        return ""
+    hour = next(hour for part, hour in HOURS.items() if part in moment.said.lower())
+    return INSTEAD_OF.format(moment.said, f"{moment.day} at {hour}")
 
 
 def _day(said: str) -> str:

@@ -12,7 +12,7 @@ from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
 from gate.rules.templates import expand
 from gate.rules.tool import ToolSpec
-from tools.phrases.days_and_times import NO_END, spoken_moment, title_end
+from tools.phrases.days_and_times import NO_END, counted_from_now, spoken_moment, title_end, without_time
 from tools.phrases.phrasebook import NameKind, Phrase
 from tools.phrases.plan_draft import Later, Piece, Unclear, not_there, separated, title
 from tools.phrases.sentence_patterns import SLOT, Found, bare, number
@@ -70,6 +70,8 @@ def slot_value(kind: str, part: str, heard: Heard) -> Json:
     if kind == ":number":
         return number(part)
     if kind == ":when":
+        if told := counted_from_now(part):
+            raise Unclear(told)
         return spoken_moment(part).fields()
     if kind == "...":
         return [heard.value(item) for item in items(part)]
@@ -103,7 +105,10 @@ def slots_of(found: Found, heard: Heard) -> dict[str, Json]:
     values = {name: slot_value(found.pattern.slots[name], part, heard) for name, part in found.slots.items()}
     event, named = found.phrase.server == "calendar", found.phrase.tool == "create_event"
     for name, part in found.slots.items():
-        if found.pattern.slots[name] == ":title" and not heard.is_quoted(part):
+        kind = found.pattern.slots[name]
+        if kind == ":when" and event and (instead := without_time(spoken_moment(part))):
+            raise Unclear(instead)
+        if kind == ":title" and not heard.is_quoted(part):
             refuse_doubtful_title(heard.typed(part), event, named)
     return values
 
