@@ -129,6 +129,7 @@ class Transfer(BaseModel):
 
     source: str
     destination: str
+    folder: bool = Field(description="whether it is a folder, with all in it")
     sha256: str
     size: int
     items: list[Item]

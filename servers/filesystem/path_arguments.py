@@ -85,6 +85,7 @@ def transfer(roots: Roots, source: str, destination: str) -> Transfer:
     return Transfer(
         source=start.said,
         destination=end.said,
+        folder=found.kind == "folder",
         sha256=found.sha256 or "",
         size=found.size or 0,
         items=[top, *inside],

@@ -326,6 +326,7 @@ def _moved(start: Place, end: Place, found: disk.Found) -> Moved:
 
 
 _TRASH = "stays in .countersign/trash"
+_BOTH_PLACES = "{capture.plan.source} to {capture.plan.destination}"
 
 
 def _same(paths: str, expected: str) -> dict[str, Any]:
@@ -345,10 +346,8 @@ def _transfer(title: str, verb: str, undo: dict[str, Any]) -> Card:
         title,
         verb,
         f"{verb} {{args.source}} to {{args.destination}}",
-        targets={
-            "paths": ["source", "destination"],
-            "reported": ["{capture.plan.touched}"],
-        },
+        summaries=[{"when": "{capture.plan.folder}", "summary": f"{verb} the folder {_BOTH_PLACES}"}],
+        targets={"paths": ["source", "destination"], "reported": ["{capture.plan.touched}"]},
         noun="{args.source|name}",
         capture={"plan": call("preview_transfer", source="{args.source}", destination="{args.destination}")},
         bind=bound(expected_sha256="sha256", expected_destination="destination"),

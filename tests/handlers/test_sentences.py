@@ -51,7 +51,7 @@ CONFIRMABLE = {
     "Move the meeting notes to Archive": "Move drafts/meeting-notes.md to archive\n",
     "move q3-draft.md to trash": "Delete drafts/q3-draft.md",
     "remove task 1": "Delete task 1: Send the Q3 figures to Bob\n This deletes 1 task.",
-    "rename the drafts folder to wip": "Move drafts to wip",
+    "rename the drafts folder to wip": "Move the folder drafts to wip",
     "delete q3-draft.md and q2-summary.md": "Delete 2 files: drafts/q3-draft.md, archive/q2-summary.md",
     "copy all of reports into archive": "2 changes prepared",
     "delete all the csv files": "Delete reports/q3-figures.csv",
