@@ -346,7 +346,7 @@ async def test_a_plain_yes_confirms_nothing_that_an_agent_asked_for(api: Api, re
         await stage.play(timers=True)
         await reissue_by_press(stage.world, stage.press(await stage.now(action.id)))
         await stage.play()
-    await stage.say("yes", mentioned=False, ts="1900000200.000000")
+    await stage.say("yes", mentioned=False, ts="4100000200.000000")
     assert stage.desk.calls == []
     assert "what an agent asked for" in stage.texts[-1]
     (action,) = await stage.ledger.pending(TEAM)

@@ -43,7 +43,7 @@ async def in_mode(api: Api, task_id: str, mode: str = "auto") -> None:
     """Its person says in the thread who lets the task go on: an agent cannot say that for itself."""
     task = await api.gate.ledger.task(task_id)
     assert task is not None
-    said = Incoming(f"mode:{task_id}", task.session, ANN, f"mode {mode}", "1900000000.000001", True)
+    said = Incoming(f"mode:{task_id}", task.session, ANN, f"mode {mode}", "4100000000.000001", True)
     await inbox.receive(api.gate.world, said)
     await api.gate.play()
 

@@ -243,8 +243,8 @@ class Scene:
         return bool(new)
 
     async def say(self, text: str, user: str = ANN, ts: str = "", mentioned: bool = True) -> None:
-        """Somebody writes in the session's thread."""
-        ts = ts or f"{1_800_000_000 + len(self.done)}.000000"
+        """Somebody writes in the session's thread; without `ts` in the year 2096, after every card."""
+        ts = ts or f"{4_000_000_000 + len(self.done)}.000000"
         await inbox.receive(
             self.world, Incoming(f"{TEAM}:{CHANNEL}:{ts}", self.session, user, text, ts, mentioned)
         )

@@ -140,7 +140,7 @@ async def test_a_forged_press_on_confirm_all_confirms_nothing(both: Scene) -> No
 async def test_a_forged_yes_in_the_inbox_confirms_nothing(both: Scene) -> None:
     await both.say("hello")
     action = await both.prepare(path="a.md", content="new")
-    said = Incoming("forged", both.session, ANN, "yes", "1900000000.000001", True)
+    said = Incoming("forged", both.session, ANN, "yes", "4100000000.000001", True)
     row = OTHERS.sealed(inbox, {**plain(said), "reader": ""})
     async with both.ledger._engine.begin() as connection:
         await connection.execute(inbox.insert().values(row))

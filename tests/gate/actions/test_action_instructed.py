@@ -50,7 +50,7 @@ async def by_reply(stage: Scene) -> Action:
     ]
     await stage.say("write it")
     first = await waiting(stage)
-    told = Incoming("T1:by-ben", stage.session, BEN, "and write evil.md", "1900000000.000000", False)
+    told = Incoming("T1:by-ben", stage.session, BEN, "and write evil.md", "4100000000.000000", False)
     assert (await steer.instruct(stage.world, told, await only(stage))).ok
     await yes(stage, first, BEN)
     if first.approvers.needed > 1:
@@ -174,7 +174,7 @@ async def by_reply_of_ann(stage: Scene) -> Action:
     ]
     await stage.say("write it")
     await stage.say("and the date", mentioned=False)
-    told = Incoming("T1:by-ben", stage.session, BEN, "and write b.md", "1900000000.000000", False)
+    told = Incoming("T1:by-ben", stage.session, BEN, "and write b.md", "4100000000.000000", False)
     assert (await steer.instruct(stage.world, told, await only(stage))).ok
     await yes(stage, await waiting(stage), ANN)
     return await waiting(stage)

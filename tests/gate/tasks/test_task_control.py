@@ -485,7 +485,7 @@ async def test_replanning_a_pause_from_its_plan(stage: Scene):
 
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
     task = await approved(both, await planned(both, write("a.md", ask=True)))
-    said = Incoming("k1", both.session, ANN, "hurry up", "1900000000.0", False)
+    said = Incoming("k1", both.session, ANN, "hurry up", "4100000000.0", False)
     await asyncio.gather(
         steer.handle_thread_message(both.world, said), control.stop(both.world, on_plan(task))
     )

@@ -27,7 +27,7 @@ def narrow(stage: Scene) -> Scene:
 
 async def receive(stage: Scene, number: int, text: str = "write it", user: str = ANN) -> bool:
     """Put a message into a thread of its own, and read nothing."""
-    ts = f"18000000{number:02}.000000"
+    ts = f"40000000{number:02}.000000"
     session = Session(TEAM, CHANNEL, ts)
     return await inbox.receive(
         stage.world, Incoming(f"{TEAM}:{CHANNEL}:{ts}", session, user, text, ts, mentioned=True)
@@ -43,7 +43,7 @@ async def test_messages_beyond_those_that_may_wait_are_not_taken_in(narrow: Scen
 
 
 async def test_one_thread_is_told_once_a_minute(narrow: Scene) -> None:
-    ones = [f"18000000{number:02}.000000" for number in range(20, 30)]
+    ones = [f"40000000{number:02}.000000" for number in range(20, 30)]
     for ts in ones:
         key = f"{TEAM}:{CHANNEL}:{ts}"
         await inbox.receive(narrow.world, Incoming(key, narrow.session, ANN, "write it", ts, True))
@@ -75,7 +75,7 @@ async def test_a_request_beyond_those_that_may_be_under_way_is_refused(narrow: S
         narrow.planner.script = [WRITE]
         await receive(narrow, number, user=user)
         await narrow.play()
-        tasks = await narrow.ledger.tasks_of(Session(TEAM, CHANNEL, f"18000000{number:02}.000000"))
+        tasks = await narrow.ledger.tasks_of(Session(TEAM, CHANNEL, f"40000000{number:02}.000000"))
         return [task.state for task in tasks]
 
     narrow.world = replace(narrow.world, limits=replace(narrow.world.limits, pending_per_user=2))

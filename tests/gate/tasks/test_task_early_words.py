@@ -30,7 +30,7 @@ from tests.gate.plan_setup import (
 )
 
 EARLY = "1700000000.000001"  # after the request, before any card
-LATER = "1900000001.000000"
+LATER = "4100000001.000000"
 GOES_ON = ["yes", "ok", "go ahead", "continue", "go on", "Resume!", "retry", "skip", "and use b.md"]
 FILE = Question("file", "Which file?", Missing.INPUTS)
 PLACE = Question("place", "Where to?", Missing.OUTPUTS)
@@ -138,6 +138,13 @@ async def test_a_yes_that_comes_after_the_card_lets_a_pause_go_on(played: Scene,
     assert (await only(played)).state in (S.RUNNING, S.PAUSED, S.SATISFACTION)
     assert (await only(played)).plan != task.plan
     assert UNSEEN not in played.texts
+
+
+async def test_a_word_without_a_time_comes_after_every_card_for_years(stage: Scene):
+    stage.travel(10 * 365 * 86_400)
+    await planned(stage, write("a.md"), write("b.md"))
+    await stage.say("yes", mentioned=False)
+    assert wrote(stage) == ["a.md", "b.md"]
 
 
 @pytest.mark.parametrize("word", ["stop", "abort", "cancel", "no", "Stop it!"])

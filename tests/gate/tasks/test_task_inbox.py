@@ -25,7 +25,7 @@ async def pending(stage: Scene):
 async def test_a_message_that_comes_three_times_is_one(stage: Scene):
     stage.planner.script = [WRITE]
     once = Incoming(
-        f"{TEAM}:{CHANNEL}:1800000001.000000", stage.session, ANN, "write it", "1800000001.000000", True
+        f"{TEAM}:{CHANNEL}:4000000001.000000", stage.session, ANN, "write it", "4000000001.000000", True
     )
     assert [await inbox.receive(stage.world, once) for _ in range(3)] == [True, False, False]
     await stage.play()
@@ -80,9 +80,9 @@ async def test_a_yes_that_may_answer_a_question_of_another_task_confirms_nothing
     stage.planner.script = [WRITE]
     await stage.say("write it")
     stage.planner.assessments = [unclear(WHERE)]
-    await stage.say("and move the reports", ts="1900000000.000000")
+    await stage.say("and move the reports", ts="4100000000.000000")
     with nothing_ran(stage):
-        await stage.say("yes", mentioned=False, ts="1900000001.000000")
+        await stage.say("yes", mentioned=False, ts="4100000001.000000")
     assert len(await pending(stage)) == 1
     assert "on the one you mean" in stage.texts[-1]
 
@@ -251,7 +251,7 @@ async def test_one_person_has_only_so_many_waiting(stage: Scene):
 
 async def test_a_message_whose_reader_died_is_read_by_the_next_life_of_its_run(stage: Scene):
     once = Incoming(
-        f"{TEAM}:{CHANNEL}:1800000001.000000", stage.session, ANN, "write it", "1800000001.000000", True
+        f"{TEAM}:{CHANNEL}:4000000001.000000", stage.session, ANN, "write it", "4000000001.000000", True
     )
     await inbox.receive(stage.world, once)
     (run,) = stage.runs
@@ -267,7 +267,7 @@ async def test_the_messages_behind_one_that_could_not_be_stored_as_a_task_are_re
 ):
     """The transaction that failed had reserved the next message."""
     for second, text in enumerate(["first", "second", "third"]):
-        ts = f"180000000{second}.000000"
+        ts = f"400000000{second}.000000"
         await inbox.receive(
             stage.world, Incoming(f"{TEAM}:{CHANNEL}:{ts}", stage.session, ANN, text, ts, True)
         )
@@ -287,7 +287,7 @@ async def test_the_messages_behind_one_that_could_not_be_stored_as_a_task_are_re
         assert await tx.reserve_message(stage.session, "another reader", 1) is None
 
 
-@pytest.mark.parametrize(("ts", "beside"), [("1700000000.000000", True), ("1800000000.000000", False)])
+@pytest.mark.parametrize(("ts", "beside"), [("1700000000.000000", True), ("4000000000.000000", False)])
 async def test_what_one_person_alone_sees_is_not_put_into_a_thread_that_slack_would_not_show(
     stage: Scene, ts: str, beside: bool
 ):

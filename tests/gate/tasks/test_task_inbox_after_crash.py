@@ -16,7 +16,7 @@ from gate.tasks import inbox
 from tests.gate.gate_setup import ANN, CHANNEL, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, only, planned, proposes, write
 
-TS = "1900000000.000100"
+TS = "4100000000.000100"
 
 
 class Died(BaseException):

@@ -77,7 +77,7 @@ async def thinking(stage: Scene, script: Script) -> AsyncIterator[None]:
 async def say(stage: Scene, place: int, text: str, user: str = ANN, number: int = 0) -> None:
     """Somebody writes in the thread of a request; each request has its own, so that none reminds of another."""
     session = Session(TEAM, CHANNEL, f"{1_700_000_000 + place}.000000")
-    ts = f"{(1_900_000_000 if number else 1_700_000_000) + place}.{number:06}"  # replies come after the cards
+    ts = f"{(4_100_000_000 if number else 1_700_000_000) + place}.{number:06}"  # replies come after the cards
     await inbox.receive(stage.world, Incoming(f"in:{ts}", session, user, text, ts, number == 0))
     await stage.play()
 

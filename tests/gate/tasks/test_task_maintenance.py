@@ -137,7 +137,7 @@ async def test_a_store_that_is_away_loses_no_message(stage: Scene):
 
     stage.directory.fresh = away
     with pytest.raises(Unavailable):
-        await stage.say("hello?", ts="1900000000.000000")
+        await stage.say("hello?", ts="4100000000.000000")
     stage.directory.fresh = people
     stage.done -= {run.key for run in stage.runs if run.name == "take_in"}
     await stage.play()
@@ -241,7 +241,7 @@ async def test_a_reply_that_comes_before_the_first_message_was_answered_is_an_in
     stage.planner.script = [Say("to both")]
     kept = []
     for number, text in enumerate(("go", "but slowly")):
-        ts = f"{1_900_000_000 + number}.000000"
+        ts = f"{4_100_000_000 + number}.000000"
         key = f"{TEAM}:{CHANNEL}:{ts}"
         kept.append(
             await inbox.receive(
@@ -268,7 +268,7 @@ async def test_a_message_that_takes_minutes_to_read_is_read_once(stage: Scene):
     stage.planner.script = [Say("well")]
     keys = []
     for number in range(2):
-        ts = f"{1_900_000_000 + number}.000000"
+        ts = f"{4_100_000_000 + number}.000000"
         keys.append(f"{TEAM}:{CHANNEL}:{ts}")
         await inbox.receive(stage.world, Incoming(keys[-1], stage.session, ANN, f"m{number}", ts, True))
     first = asyncio.create_task(inbox.read_inbox(stage.world, stage.session.key, keys[0]))

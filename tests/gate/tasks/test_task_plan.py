@@ -214,7 +214,7 @@ async def test_why_a_private_step_failed_is_told_on_its_own_card_alone(stage: Sc
 
 
 async def test_what_is_said_while_a_plan_is_made_goes_into_it(stage: Scene):
-    said = Incoming("k", stage.session, ANN, "and b.md", "1900000000.0", False)
+    said = Incoming("k", stage.session, ANN, "and b.md", "4100000000.0", False)
     reply = stage.planner.reply
 
     async def interrupted(turn, brief, pending):
@@ -231,7 +231,7 @@ async def test_what_is_said_while_a_plan_is_made_goes_into_it(stage: Scene):
 
 
 async def test_what_is_said_before_a_look_goes_into_the_plan_that_comes_of_the_look(stage: Scene):
-    said = Incoming("k", stage.session, ANN, "and b.md", "1900000000.0", False)
+    said = Incoming("k", stage.session, ANN, "and b.md", "4100000000.0", False)
     reply = stage.planner.reply
 
     async def interrupted(turn, brief, pending):

@@ -397,9 +397,9 @@ async def test_a_yes_to_ones_own_plan_counts_also_where_somebody_elses_card_wait
     assert task.state is S.PLAN_REVIEW
     stage.planner.script = [Propose((Call("desk", "write", {"path": "b.md", "content": "x"}),))]
     await stage.say("write b.md", user=BEN)
-    await stage.say("yes", mentioned=False, ts="1900000000.000001")
+    await stage.say("yes", mentioned=False, ts="4100000000.000001")
     assert wrote(stage) == ["a.md"]
     (left,) = await stage.ledger.pending("T1")
     assert left.requester == BEN
-    await stage.say("yes", mentioned=False, ts="1900000000.000002")
+    await stage.say("yes", mentioned=False, ts="4100000000.000002")
     assert stage.texts[-1].endswith("can confirm this.")

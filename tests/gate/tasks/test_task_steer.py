@@ -40,8 +40,8 @@ async def test_what_the_requester_says_meanwhile_reaches_the_next_reply(stage: S
 
 async def test_an_instruction_is_kept_once_and_put_on_the_record(stage: Scene):
     await waiting(stage)
-    await stage.say("and mention the date", mentioned=False, ts="1900000000.000000")
-    await stage.say("and mention the date", mentioned=False, ts="1900000000.000000")
+    await stage.say("and mention the date", mentioned=False, ts="4100000000.000000")
+    await stage.say("and mention the date", mentioned=False, ts="4100000000.000000")
     assert len((await now(stage)).instructions) == 1
     lines = await stage.ledger.audit_tail(team=TEAM, limit=50)
     assert [line.entry.actor for line in lines if line.entry.event == "task_user_instruction"] == [ANN]

@@ -108,7 +108,7 @@ async def test_thanks_while_it_still_runs_are_no_instruction(stage: Scene) -> No
     running = asyncio.create_task(stage.say("pay the invoice"))
     await stage.desk.entered.wait()
     said = await steer.handle_thread_message(
-        stage.world, Incoming("in:x", stage.session, ANN, "ok, thanks", "1900000000.000000", False)
+        stage.world, Incoming("in:x", stage.session, ANN, "ok, thanks", "4100000000.000000", False)
     )
     assert said is not None
     assert said.code == "thanks"

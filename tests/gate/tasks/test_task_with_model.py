@@ -505,7 +505,7 @@ async def test_a_conversation_comes_to_requirements_only_when_it_is_to_be_built(
         task = await only(stage)
         assert (task.state, task.requirements) == (TaskState.TALKING, ())
         assert "I would write it into a.md." in stage.texts
-        await stage.say("yes, implement it", ts="1900000000.000000")
+        await stage.say("yes, implement it", ts="4100000000.000000")
         task = await only(stage)
     assert task.requirements == ("a.md says new", "b.md stays")
     assert stage.desk.calls == []
@@ -530,7 +530,7 @@ async def test_it_asks_for_what_is_missing_and_goes_on_with_the_answer(stage: Sc
         await stage.say("read the note")
         task = await only(stage)
         assert [one.text for one in task.questions] == ["Which note?"]
-        await stage.say("I mean a.md", ts="1900000000.000000")
+        await stage.say("I mean a.md", ts="4100000000.000000")
         await model.close()
     task = await only(stage)
     assert [(one.question, one.answer, one.by) for one in task.decided] == [
