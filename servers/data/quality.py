@@ -206,8 +206,8 @@ def _ids(cells: Cells) -> Iterator[Anomaly]:
     rows = _rows(cells, [*islice(again, MOST_REPEATED)])
     left = len(again) - len(rows)
     for n, (number, found) in enumerate(rows.items(), 1):
-        why = "Nearly all of the column is different in each row; this is there again."
-        why += f" So are {left:,} other values, which are not listed." if left and n == len(rows) else ""
+        why = "Nearly every value of this column occurs once; this one occurs more often."
+        why += f" So do {left:,} others, which are not listed." if left and n == len(rows) else ""
         yield told(cells.column, "id", islice(found, MOST_ROWS), again[number], why)
 
 
@@ -237,14 +237,14 @@ def _impossible(cells: Cells, found: Sequence[tuple[int, Cell]]) -> Iterator[Ano
     dated = [(code, value, match) for code, value in found if (match := values.written(value))]
     way = values.days(cells.name, cells.counted([(code, value) for code, value, _ in dated]))
     wrong = {code for code, value, match in dated if len(match["y"]) == 4 and way.read(value) is None}
-    yield from cells.anomaly("date", wrong, "This is written like a day, and is none that exists.")
+    yield from cells.anomaly("date", wrong, "This looks like a date, but there is no such day.")
 
 
 def _numbers(cells: Cells) -> Iterator[Anomaly]:
     none = [(code, value) for code, value in cells.filled if cells.read[code] is None]
     yield from _impossible(cells, none)
     yield from cells.anomaly(
-        "type", {code for code, _ in none}, "The rest of the column is a number; this is not."
+        "type", {code for code, _ in none}, "The rest of the column holds numbers; this is not a number."
     )
     how = cells.notation
     foreign = {code for code, value in cells.filled if cells.read[code] is not None and how.foreign(value)}
@@ -285,9 +285,9 @@ def _days(cells: Cells) -> Iterator[Anomaly]:
     read = {code: cells.days.read(value) for code, value in cells.filled}
     wrong = {code for code, day in read.items() if day is None}
     ahead = {code for code, day in read.items() if day and day > cells.today}
-    yield from cells.anomaly("date", wrong, "The rest of the column is days; this is none that exists.")
+    yield from cells.anomaly("date", wrong, "The rest of the column holds dates; this is not a date.")
     if cells.count(ahead) <= cells.count(read) / 4:
-        why = f"After today, {cells.today}, while most of the column is not."
+        why = f"This is after today, {cells.today}, and most of the column is not."
         yield from cells.anomaly("date", ahead, why)
 
 
@@ -302,7 +302,7 @@ def _rare(cells: Cells) -> Iterator[Anomaly]:
     usual = {text for text, n in counts.items() if n >= 5}
     rare = {code for code, text in texts.items() if counts[text] <= 2}
     if usual and len(usual) <= 50 and cells.count(rare) <= cells.many / 10:
-        why = f"Hardly ever here; usual are {', '.join(sorted(usual)[:5])}."
+        why = f"Rare in this column. The usual values are {', '.join(sorted(usual)[:5])}."
         yield from cells.anomaly("rare", rare, why)
 
 
@@ -319,7 +319,7 @@ def _wrong_totals(cells: Sequence[Cells], marked: Sequence[int]) -> Iterator[Ano
     for rule in rules(numbers, rows, decimals):
         if wrong_rows := [*broken(rule, numbers, rows, decimals)]:
             should = ", ".join(f"row {one.row + 1} {one.expected:,.12g}" for one in wrong_rows[:5])
-            why = f"Nearly everywhere this is {rule.said}; that would be {should}."
+            why = f"In nearly all rows this is {rule.said}. Here that would be {should}."
             found = (one.row for one in wrong_rows[:MOST_ROWS])
             yield told(columns[rule.column].column, "total", found, len(wrong_rows), why)
 

@@ -118,8 +118,8 @@ class Tools:
             unique=left,
             keep=about["keep"],
             truncated=truncated,
-            summary=f"{total} records, {total - left} of them again in {many} groups; "
-            f"{left} are left without them.{shown}",
+            summary=f"{_counted(total, 'record')}, {_counted(total - left, 'duplicate')} in {_counted(many, 'group')}; "
+            f"without duplicates: {left}.{shown}",
         )
 
     @spoken
@@ -135,7 +135,7 @@ class Tools:
         about = told.about
         listed, more = answers.fitting(map(Anomaly.model_validate, json.loads(told.data)), MOST_ANOMALIES)
         named = ", ".join(dict.fromkeys(one.column for one in listed)) or "none"
-        many = f"{len(listed)} things stand out"
+        many = _counted(len(listed), "unusual thing")
         said = f"more than {many}: these are the first" if more else many
         return Anomalies(
             path=told.said,
@@ -144,7 +144,7 @@ class Tools:
             assumed=about["assumed"],
             anomalies=listed,
             truncated=more,
-            summary=f"{about['records']} records, {said}, in these columns: {named}.",
+            summary=f"{_counted(about['records'], 'record')}, {said}, in these columns: {named}.",
         )
 
     @spoken
@@ -184,7 +184,7 @@ class Tools:
         place = path_arguments.file(self.roots, path)
         plan = writing.preview(place, changes)
         if not plan["rows"]:
-            raise ToolError("That would change nothing: the rows are so already.")
+            raise ToolError("That would change nothing: the rows have these values already.")
         return _plan(place, plan)
 
     @spoken
@@ -254,10 +254,14 @@ def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.T
     told = sources.looked(roots, call.source, call.table, task, **wanted)
     if not told.about["left_out"]:
         raise ToolError(
-            f"No record of {told.said} is there twice in {', '.join(told.about['compared'])}. Name fewer columns, "
-            "or say how alike they must be."
+            f"There are no duplicates in {told.said}, compared by {', '.join(told.about['compared'])}. Name fewer "
+            "columns, or say how alike they must be."
         )
     return told
+
+
+def _counted(amount: int, noun: str) -> str:
+    return f"{amount} {noun}{'s' * (amount != 1)}"
 
 
 def _digest(told: sources.Told, target: str) -> str:
@@ -327,7 +331,7 @@ CARDS: dict[str, Card] = {
     "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"]),
     "describe_database": reading("Describe database", "Look at {args.path}", paths=["path"]),
     "deduplicate_records": reading(
-        "Find records that are there twice", "Find duplicates in {args.path}", paths=["path"]
+        "Find duplicate records", "Find duplicates in {args.path}", paths=["path"]
     ),
     "summarize_anomalies": reading(
         "Find what stands out", "Look for anomalies in {args.path}", paths=["path"]
@@ -364,8 +368,8 @@ CARDS: dict[str, Card] = {
     "write_without_duplicates": makes(
         "Write without duplicates",
         "Write",
-        "Write {capture.plan.rows} rows of {args.source} to {args.destination}, without {capture.plan.left_out} that "
-        "are there again{capture.plan.note}",
+        "Write {capture.plan.rows} rows of {args.source} to {args.destination}, leaving out "
+        "duplicates: {capture.plan.left_out}{capture.plan.note}",
         targets={"paths": ["source", "destination"], "reported": ["{capture.plan.path}"]},
         noun="{args.destination|name}",
         capture={"plan": call("preview_without_duplicates", call="{args}")},

@@ -25,7 +25,7 @@ from servers.filesystem.text import read_at
 from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
 
 _SECTOR = 512
-EXCHANGED = "{said} was exchanged while it was opened. Look again, then ask again."
+EXCHANGED = "{said} was replaced by another file just now. Look at it again, then ask again."
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -189,7 +189,7 @@ def _made(place: Place, at: datetime, task: str, given: bytes, expected: str | N
         told, data = sources.asked(reader, place.said, task, given, expected=expected)
         kept, after = data[: told["record"]], data[told["record"] :]
         if not sum(told["counts"].values()):
-            raise ToolError("Nothing has changed: the rows are so already.")
+            raise ToolError("Nothing was changed: the rows have these values already.")
         sources.exclude(file, place.said, WAIT)
         sources.finished(here)
         if _bytes(reader) != before:

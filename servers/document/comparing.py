@@ -12,7 +12,7 @@ MOST = 20_000  # characters; the fields beside it hold all
 def in_words(first: str, second: str, counts: Mapping[str, int], difference: str) -> str:
     """One sentence, and under it the lines that differ with those around them."""
     if not difference:
-        return f"{first} and {second} say the same."
+        return f"{first} and {second} hold the same text."
     kinds = [(kind, counts[kind]) for kind in ("added", "removed", "changed") if counts[kind]]
     told = ", ".join(f"{count:,} line{'s' * (count != 1)} {kind}" for kind, count in kinds)
     head = f"From {first} to {second}: {told}."

@@ -183,7 +183,7 @@ def ending(said: str) -> str:
     name = said.lower()
     found = next((one for one in READABLE if name.endswith(one)), None)
     if found is None:
-        raise ToolError(f"{said} is of no kind that is known here. Known are: {', '.join(READABLE)}.")
+        raise ToolError(f"{said} is not a kind of file that I know. I know {', '.join(READABLE)}.")
     return found
 
 
@@ -228,8 +228,8 @@ def tracked(found: dict[str, int], changes: str) -> str:
     came, went = found.get("inserted", 0), found.get("deleted", 0)
     if not came and not went:
         return ""
-    shown = {"both": "shown as {++come++} and {--gone--}"}.get(changes, f"read as if {changes}")
-    return f"has tracked changes, {came} in and {went} out, {shown}"
+    shown = {"both": "shown as {++come++} and {--gone--}"}.get(changes, f"read as if all were {changes}")
+    return f"has tracked changes ({came} added, {went} removed), {shown}"
 
 
 def _difference(goal: Target, to: str, made: bytes) -> str:
@@ -280,7 +280,7 @@ def _fields(before: dict[str, str], after: dict[str, str]) -> str:
         for line in (f"-{name}: {old}", f"+{name}: {new}")
     ]
     if not lines:
-        raise ToolError("That would change nothing: the form says so already.")
+        raise ToolError("That would change nothing: the form is filled in like this already.")
     return "\n".join(lines) + "\n"
 
 

@@ -87,15 +87,13 @@ async def test_more_records_than_arguments_carry_are_written_each_once(tmp_path:
         late = await gate.refused("write_without_duplicates", **seen.args)
         none = await gate.blind("write_without_duplicates", **call | {"source": "once.csv"})
         await gate.undo(done)
-    assert seen.preview.summary == (
-        "Write 29000 rows of many.csv to once.csv, without 1000 that are there again"
-    )
+    assert seen.preview.summary == ("Write 29000 rows of many.csv to once.csv, leaving out duplicates: 1000")
     assert seen.preview.diff.count("- row 29") == 200
     assert "… and 800 more rows" in seen.preview.diff
     assert len(json.dumps(seen.args)) < 1_000
     assert written == ["n;who", *people[:29_000]]
     assert "many.csv, or the file to be written, has changed since" in late
-    assert "No record of once.csv is there twice in who" in none
+    assert "There are no duplicates in once.csv, compared by who" in none
     assert not (root / "once.csv").exists()
 
 
@@ -232,11 +230,11 @@ async def test_what_does_not_fit_into_an_answer_is_said_in_it(tmp_path: Path) ->
         twins = await ask("deduplicate_records", path="t.csv")
         odd = await ask("summarize_anomalies", path="t.csv")
     assert (twins["truncated"], len(twins["groups"]), twins["unique"]) == (True, 200, 300)
-    assert twins["summary"].startswith("550 records, 250 of them again in 250 groups; ")
+    assert twins["summary"].startswith("550 records, 250 duplicates in 250 groups; without duplicates: 300.")
     assert twins["summary"].endswith("The first 200 groups are listed.")
     ids = [one for one in odd["anomalies"] if one["kind"] == "id"]
     assert len(ids) == 200
-    assert ids[-1]["why"].endswith("So are 50 other values, which are not listed.")
+    assert ids[-1]["why"].endswith("So do 50 others, which are not listed.")
 
 
 async def test_columns_that_are_not_held_against_each_other_are_said(tmp_path: Path) -> None:
@@ -251,7 +249,7 @@ async def test_more_things_than_fit_are_said_to_be_more(tmp_path: Path) -> None:
     async with data(tmp_path, t_csv="\n".join(["a,n", *rows, *rows])) as ask:
         odd = await ask("summarize_anomalies", path="t.csv")
     assert odd["truncated"]
-    assert "1200 records, more than 500 things stand out: these are the first" in odd["summary"]
+    assert "1200 records, more than 500 unusual things: these are the first" in odd["summary"]
 
 
 async def test_a_list_that_must_be_read_as_a_whole_has_a_smaller_limit_and_says_what_to_do(

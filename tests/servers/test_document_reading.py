@@ -110,7 +110,7 @@ async def test_documents_of_different_kinds_are_compared_by_their_text(tmp_path:
         "From a.md to b.docx: 1 line added, 1 line removed.\n\nLine 1:\n  Rent\n\n- May\n+ June"
     )
     assert in_words(other, "") == other["summary"]
-    assert same["summary"] == "a.md and c.docx say the same."
+    assert same["summary"] == "a.md and c.docx hold the same text."
 
 
 async def test_words_that_change_in_a_line_are_told_in_words(tmp_path: Path) -> None:

@@ -162,10 +162,14 @@ async def test_changes_that_nobody_accepted_are_said_by_the_tools(tmp_path: Path
         accepted = await ask("diff_documents", first="a.docx", second="b.docx")
         rejected = await ask("diff_documents", first="a.docx", second="b.docx", changes="rejected")
     assert "Rent is {--900--}{++950++} EUR" in read["text"]
-    assert read["note"] == "b.docx has tracked changes, 1 in and 1 out, shown as {++come++} and {--gone--}."
+    assert (
+        read["note"] == "b.docx has tracked changes (1 added, 1 removed), shown as {++come++} and {--gone--}."
+    )
     assert "~Rent is [-900-]{+950+} EUR per month." in accepted["difference"]
     assert (accepted["changed"], accepted["added"], accepted["removed"]) == (1, 0, 0)
-    assert accepted["note"] == "b.docx has tracked changes, 1 in and 1 out, read as if accepted."
+    assert (
+        accepted["note"] == "b.docx has tracked changes (1 added, 1 removed), read as if all were accepted."
+    )
     assert rejected["same_text"]
 
 
