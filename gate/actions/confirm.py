@@ -31,7 +31,7 @@ from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
-from gate.rules.policy import made_private
+from gate.rules.policy import made_private, needs_new_yes
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
 from gate.rules.task import Task
@@ -161,15 +161,12 @@ def decision_for(
 
 
 def rules_unchanged(world: World, action: Action) -> bool:
-    """Whether definition, class and deciders are still those that were shown, or nobody need be asked any more."""
+    """Whether definition and rules still want no other yes than the one to what was shown."""
     spec = world.tools.find(action.server, action.tool)
     now = decision_now(world, action)
     if spec is None or now is None or spec.definition != action.definition:
         return False
-    if now.verdict is Verdict.RUN:
-        return True
-    same = (now.cls, now.approvers, now.always_gated) == (action.cls, action.approvers, action.always_gated)
-    return same and now.verdict is not Verdict.DENY
+    return not needs_new_yes(action.proposal.decision, now)
 
 
 async def _supersede(world: World, action: Action) -> PressResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -312,6 +313,21 @@ def made_private(decision: Decision, private: bool = True) -> Decision:
     if asks and (decision.approvers.named or decision.approvers.needed > 1):
         return replace(decision, verdict=Verdict.DENY, reason=HIDDEN_CARD, rule="private")
     return decision
+
+
+def needs_new_yes(shown: Decision, now: Decision) -> bool:
+    """Whether a yes to what was shown under one decision is none to the same call under another: it may not run any
+    more, others decide on it or in another way, or anything else of it has become stricter."""
+    stricter = (
+        now.verdict is Verdict.DENY
+        or (now.private and not shown.private)
+        or (now.secret and not shown.secret)
+        or RISK_ORDER.index(now.risk) > RISK_ORDER.index(shown.risk)
+        or (now.ttl or math.inf) < (shown.ttl or math.inf)
+    )
+    if stricter or now.verdict is Verdict.RUN:  # then nobody need be asked any more
+        return stricter
+    return (now.cls, now.approvers, now.always_gated) != (shown.cls, shown.approvers, shown.always_gated)
 
 
 def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, edit
-from gate.rules.action import Approvers
+from gate.rules.action import Approvers, CallClass, Risk
 from gate.rules.action_states import State
 from gate.rules.policy import Rule
 from gate.rules.ports import OpenedModal
@@ -275,6 +275,45 @@ async def test_a_policy_that_got_stricter_voids_what_was_shown(stage: Scene):
         assert (await stage.confirm(action)).code == "changed"
         await stage.play()
     assert (await stage.now(action.id)).state is State.CANCELLED
+
+
+TIGHTENED = {
+    "private": Rule("letters", ("desk.write",), private=True),
+    "soon over": Rule("hurry", ("desk.write",), ttl=60.0),
+    "riskier": Rule("mind this", ("desk.write",), risk=Risk.CRITICAL),
+    "always gated": Rule("gated", ("desk.write",), always=True),
+    "secret": Rule("gated", ("desk.write",), texts=("^a",), always=True, reads=True),
+    "decided by others": Rule("ops", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))),
+}
+
+
+@pytest.mark.parametrize("rule", TIGHTENED.values(), ids=TIGHTENED)
+async def test_a_rule_that_got_stricter_while_a_card_waits_is_asked_about_anew(stage: Scene, rule: Rule):
+    action = await stage.prepare(path="a.md", content="hello")
+    stage.rule(rule)
+    with nothing_ran(stage):
+        assert (await stage.confirm(action)).code == "changed"
+        await stage.play()
+    fresh, asked = await stage.now(action.id), await stage.prepare(path="a.md", content="hello")
+    assert fresh.state is State.PREPARED
+    assert fresh.proposal.decision == asked.proposal.decision
+    assert confirm.rules_unchanged(stage.world, fresh)
+
+
+@pytest.mark.parametrize("rule", TIGHTENED.values(), ids=TIGHTENED)
+async def test_a_rule_that_got_stricter_after_the_yes_keeps_the_call_from_running(stage: Scene, rule: Rule):
+    action = await stage.prepare(path="a.md", content="hello")
+    assert (await stage.confirm(action)).code == "confirmed"
+    stage.rule(rule)
+    with nothing_ran(stage):
+        await stage.play()
+    assert (await stage.now(action.id)).state is State.CANCELLED
+
+
+async def test_a_rule_that_got_milder_asks_nobody_anew(stage: Scene):
+    action = await stage.prepare(path="a.md", content="hello")
+    stage.rule(Rule("harmless", ("desk.write",), cls=CallClass.READ))
+    assert (await stage.confirm(action)).code == "confirmed"
 
 
 @pytest.mark.parametrize("end", ["cancel", "reject"])

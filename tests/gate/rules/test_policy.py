@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, words
+from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, needs_new_yes, words
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tests.patterns import Used, grows
 from tools.mcp.schema_fast_path import always_checkable
@@ -432,3 +432,35 @@ def test_every_answer_says_why_and_fits_its_class(
     assert found.verdict is not Verdict.RUN or found.cls is CallClass.READ
     assert not found.always_gated or found.verdict in (Verdict.TYPED, Verdict.DENY)
     assert asked is None or RISK_ORDER.index(found.risk) >= RISK_ORDER.index(asked)
+
+
+SHOWN = Decision(
+    Verdict.CONFIRM, CallClass.WRITE, Risk.MEDIUM, "its server says so", "annotations", ttl=300.0
+)
+STRICTER: dict[str, object] = {
+    "verdict": Verdict.DENY,
+    "cls": CallClass.DESTRUCTIVE,
+    "risk": Risk.HIGH,
+    "approvers": Approvers(needed=2),
+    "always_gated": True,
+    "ttl": 60.0,
+    "private": True,
+    "secret": True,
+}
+TOLD_ONLY = {"reason", "rule", "reads"}  # what a decision says besides, which nobody's yes depends on
+
+
+def test_a_yes_is_asked_for_anew_by_whatever_of_a_decision_gets_stricter():
+    assert {one.name for one in fields(Decision)} == STRICTER.keys() | TOLD_ONLY
+    for name, value in STRICTER.items():
+        assert needs_new_yes(SHOWN, replace(SHOWN, **{name: value})), name  # type: ignore[arg-type]
+
+
+def test_a_yes_holds_where_a_decision_stays_as_strict_or_nobody_need_be_asked_any_more():
+    runs = replace(SHOWN, verdict=Verdict.RUN, cls=CallClass.READ, risk=Risk.LOW)
+    longer = replace(SHOWN, ttl=600.0)
+    unlimited = replace(SHOWN, ttl=None)
+    worded = replace(SHOWN, reason="another", rule="another", reads=True)
+    for milder in (SHOWN, runs, longer, unlimited, worded):
+        assert not needs_new_yes(SHOWN, milder)
+    assert needs_new_yes(SHOWN, replace(runs, private=True))
