@@ -15,7 +15,7 @@ from gate.actions.button_press import (
     load_action,
     mark_message_handled,
 )
-from gate.actions.preview import policy_decision
+from gate.actions.preview import policy_decision, reads_in_private
 from gate.actions.review_log import APPROVE, REJECT, record_action_review
 from gate.actions.undone_action import move_original
 from gate.actions.versioning import (
@@ -150,14 +150,19 @@ def decision_now(world: World, action: Action) -> Decision | None:
 
 
 def decision_for(
-    world: World, spec: ToolSpec, action: Action, args: Json, capture: Mapping[str, Json]
+    world: World,
+    spec: ToolSpec,
+    action: Action,
+    args: Mapping[str, Json],
+    capture: Mapping[str, Json] | None = None,
 ) -> Decision:
-    """As `policy_decision`, on these arguments for an action, whose risk does not fall and which stays private; of an
-    undo, as it was asked for."""
-    decision = policy_decision(world, spec, args, action.session.channel, capture, action.risk)
+    """As `policy_decision`, on these arguments for an action, whose risk does not fall and which stays private, or
+    becomes it with what is read for its preview; of an undo, as it was asked for."""
+    channel = action.session.channel
+    decision = policy_decision(world, spec, args, channel, capture, action.risk)
     if action.undoes:
-        return decision_on_undo(decision, action.proposal.decision)
-    return made_private(decision, action.private)
+        decision = decision_on_undo(decision, action.proposal.decision)
+    return made_private(decision, action.private or reads_in_private(world, spec, args, channel))
 
 
 def rules_unchanged(world: World, action: Action) -> bool:

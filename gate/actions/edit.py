@@ -17,7 +17,7 @@ from gate.actions.button_press import (
 )
 from gate.actions.confirm import decision_for, expire, notify_ended
 from gate.actions.prepare import as_sentence
-from gate.actions.preview import PreviewResult, failed_preview, make_preview, policy_decision
+from gate.actions.preview import PreviewResult, failed_preview, make_preview
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.versioning import (
     audit_entry,
@@ -112,8 +112,7 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressR
 
 async def _replace(world: World, press: Press, found: EditForm, args: dict[str, Json]) -> PressResult:
     action, spec = found.action, found.spec
-    decision = policy_decision(world, spec, args, action.session.channel, asked=action.risk)
-    decision = made_private(decision, action.private)
+    decision = decision_for(world, spec, action, args)
     wanted = Verdict.RUN if action.review else Verdict.DENY  # a read asks nobody, unless it is reviewed
     if decision.verdict in (Verdict.DENY, Verdict.RUN) and decision.verdict is not wanted:
         return PressResult(False, "denied", as_sentence(decision.reason), action)

@@ -135,6 +135,25 @@ def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:
     return with_warning(Preview(summary, verb, facts=facts(args), problem=problem))
 
 
+def reads_in_private(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> bool:
+    """Whether a look at this call reads something private, as far as its arguments tell before anything is read."""
+    given = {key: value for key, value in args.items() if key not in spec.recipe.bind}
+    scope = {"args": with_canonical_paths(spec.recipe.targets, given), "capture": {}}
+    return any(
+        _reads_in_private(world, spec.server, read, scope, channel) for read in spec.recipe.capture.values()
+    )
+
+
+def _reads_in_private(world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str) -> bool:
+    spec = world.tools.find(server, read.tool)
+    if spec is None:
+        return False
+    try:
+        return policy_decision(world, spec, expand(read.args, scope), channel).private
+    except TemplateError:  # it is given what another read finds
+        return False
+
+
 async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> ReadResult:
     """The recipe's reads, each under its name: the structured result, with `text` and `error` beside it.
 

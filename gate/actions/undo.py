@@ -17,6 +17,7 @@ from gate.actions.preview import (
     failed_preview,
     make_preview,
     policy_decision,
+    reads_in_private,
     run_read,
 )
 from gate.actions.versioning import (
@@ -109,7 +110,8 @@ async def request_undo(world: World, press: Press) -> PressResult:
         return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
-    found = policy_decision(world, spec, stored_args(action.inverse.args), action.session.channel, {})
+    args, channel = stored_args(action.inverse.args), action.session.channel
+    found = policy_decision(world, spec, args, channel, {})
     if found.verdict is Verdict.DENY:
         return PressResult(False, "denied", as_sentence(found.reason), action)
     undo_id, there = await undo_slot(world, action)
@@ -118,6 +120,7 @@ async def request_undo(world: World, press: Press) -> PressResult:
             False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there
         )
     own = decision_on_undo(found, action.proposal.decision, decision_now(world, action))
+    own = made_private(own, reads_in_private(world, spec, args, channel))
     made = _first_proposal(world, spec, action, own, now)
     undo = with_receipt(world, spec, _first_version(action, undo_id, press.user, made))
     async with world.ledger.begin(world.limits.decision) as tx:

@@ -279,6 +279,7 @@ async def test_a_policy_that_got_stricter_voids_what_was_shown(stage: Scene):
 
 TIGHTENED = {
     "private": Rule("letters", ("desk.write",), private=True),
+    "private to look at": Rule("letters", ("desk.look",), texts=("^a",), private=True),
     "soon over": Rule("hurry", ("desk.write",), ttl=60.0),
     "riskier": Rule("mind this", ("desk.write",), risk=Risk.CRITICAL),
     "always gated": Rule("gated", ("desk.write",), always=True),

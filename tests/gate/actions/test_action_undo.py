@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import select
 
 from gate.actions import reissue, undo
-from gate.rules.action import Action, Verdict
+from gate.rules.action import Action, CallClass, Verdict
 from gate.rules.action_states import State
 from gate.rules.events import of_action
+from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.policy import Rule
 from gate.rules.receipt import intact
+from gate.rules.tool import Recipe, Undo
 from storage.tables import undo_stack
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
 from views import rendering
@@ -221,3 +224,14 @@ async def test_the_log_names_what_changed_since_and_no_value(stage: Scene):
     assert "sha was" in asked.preview.notes[0]
     (line,) = [one for one in await stage.ledger.audit_tail(team=TEAM) if one.entry.event == "drifted"]
     assert line.entry.reason == "Changed since: sha."
+
+
+async def test_an_undo_whose_tool_is_looked_at_in_private_runs_and_is_private(stage: Scene):
+    stage.rule(Rule("salaries are private", ("desk.look",), texts=("^hr/",), private=True))
+    write = stage.desk.specs_now["write"]
+    blind = Recipe(cls=CallClass.WRITE, undo=[Undo("shred", {"path": "{args.path}"})])
+    stage.desk.specs_now["write"] = replace(write, recipe=blind)
+    action = await done(stage, path="hr/pay.csv", content="x")
+    assert (await press(stage, action)).ok
+    assert (await stage.now(action.id)).state is State.UNDONE
+    assert (await stage.now(derive_id("undo", action.id, 0))).private
