@@ -44,6 +44,7 @@ NOT_POSTED = (
     "I cannot post in <#{channel}> ({code}), so what you asked for there waits where nobody can see it. "
     "Please invite me there, or ask again in another channel."
 )
+NOW_PRIVATE = "This is private now. I went on in direct messages."
 LONG_RESULT, MANY_VALUES = 20_000, 600  # characters of a result, and values in it at any depth
 EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person
 
@@ -316,14 +317,11 @@ class Cards(Messages):
         """With Slack's newest blocks where it knows them; where it stands now. Raises Refused, Unavailable."""
         if card.spent and posted and posted.ts and await self.remove(posted):
             return posted.channel, posted.ts
-        to = To(card.alone, card.session.channel, card.session.thread)
         if card.alone:
+            to = To(card.alone, card.session.channel, card.session.thread)
             await self.post_ephemeral(to, checked_message(card.plain or card.message))
             return card.session.channel, EPHEMERAL
-        if posted and posted.channel:
-            to = To("", posted.channel, "" if card.direct else card.session.thread)
-        elif card.direct:
-            to = await self.direct(card.direct)
+        to, posted = await self._place(card, posted)
         if card.streams and self.streams:
             return await self._stream_card(card, posted, to, self.streams)
         await self._reserve_actions(card, posted, to)
@@ -338,6 +336,29 @@ class Cards(Messages):
                 log.info("Slack does not take its newest blocks here: plain blocks from now on")
                 self._plain = True
         return await self.show(card.key, posted, to, checked_message(card.plain))
+
+    async def _place(self, card: Card, posted: Posted | None) -> tuple[To, Posted | None]:
+        """Where a card goes, and what is known to stand there. What is private to a person goes to their direct
+        messages and nowhere else. Raises Refused, Unavailable."""
+        if not card.direct:
+            channel = (posted.channel if posted else "") or card.session.channel
+            return To("", channel, card.session.thread), posted
+        to = await self.direct(card.direct)
+        if posted and posted.channel not in ("", to.channel):
+            posted = await self._moved(card, posted, to)
+        return to, posted
+
+    async def _moved(self, card: Card, posted: Posted, to: To) -> Posted:
+        """Close the message of a card that has become private, and write down that it goes on elsewhere: in this order,
+        so that whoever repeats a draw that broke off closes it again, or only posts. Raises Unavailable."""
+        there = To("", posted.channel, card.session.thread)
+        try:
+            await self.close(card.key, posted, there, checked_message(notices.answer(NOW_PRIVATE)))
+        except SlackError as error:
+            log.warning("the card %s cannot be closed where it stood: %s", card.key, error)
+        moved = Posted(to.channel, "", posted.revision)
+        await self._ledger.set_posted(card.key, moved)
+        return moved
 
     async def _stream_card(
         self, card: Card, posted: Posted | None, to: To, streams: Streams

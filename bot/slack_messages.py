@@ -49,6 +49,7 @@ class Messages:
     def __init__(self, client: AsyncWebClient, ledger: Ledger) -> None:
         self._client = client
         self._ledger = ledger
+        self._direct: dict[str, str] = {}  # the channel of the direct messages with each person
 
     async def show(
         self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
@@ -64,6 +65,12 @@ class Messages:
                 if error.code not in MESSAGE_GONE:
                     raise
         return await self._send(key, to, message, strict)
+
+    async def close(self, key: str, posted: Posted, to: To, message: Message) -> None:
+        """Put this in the place of a message, where it stands. Raises Refused, Unavailable."""
+        at = await self._standing(key, posted, to, message)
+        if at is not None:
+            await self._update(*at, message, strict=False)
 
     async def _standing(
         self, key: str, posted: Posted | None, to: To, message: Message
@@ -139,9 +146,12 @@ class Messages:
                 return
 
     async def direct(self, user: str) -> To:
-        """The direct messages with a person. Raises Unavailable, or Refused."""
-        opened = await call_slack(self._client.conversations_open, users=user)
-        return To("", str(opened["channel"]["id"]))
+        """The direct messages with a person, which stay the same. Raises Unavailable, or Refused."""
+        if user not in self._direct:
+            opened = await call_slack(self._client.conversations_open, users=user)
+            self._direct[user] = str(opened["channel"]["id"])
+            evict_oldest(self._direct)
+        return To("", self._direct[user])
 
     async def post_ephemeral(self, to: To, message: Message) -> None:
         """Say it to one person alone: where they are, or in direct messages where that is no channel.

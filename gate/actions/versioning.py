@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from gate.actions.preview import PreviewResult
-from gate.rules.action import Action, Decision, Proposal, Resolution, Source, Verdict
+from gate.rules.action import OWN_CARD, Action, Decision, Proposal, Resolution, Source, Verdict
 from gate.rules.action_states import Event, State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import canonical, stored_args
@@ -76,9 +76,17 @@ def with_blocked_preview(action: Action, problem: str) -> Action:
 
 
 async def store_version(tx: Tx, action: Action, version: Action) -> Action:
-    """Put this version in the place of the one before, whose votes are void. Raises Stale or NoSuchArrow."""
-    proposal, receipt, resolution = version.proposal, version.receipt, version.resolution
-    return await tx.move(action, Event.EDIT, proposal=proposal, receipt=receipt, resolution=resolution)
+    """Put this version in the place of the one before, whose votes are void. One that has become private leaves the
+    card that it shares. Raises Stale or NoSuchArrow."""
+    leaves = version.private and action.shares
+    return await tx.move(
+        action,
+        Event.EDIT,
+        origin=replace(action.origin, group=action.group + OWN_CARD) if leaves else action.origin,
+        proposal=version.proposal,
+        receipt=version.receipt,
+        resolution=version.resolution,
+    )
 
 
 def _pending_verdict(verdict: Verdict, hidden: bool) -> Verdict:
