@@ -62,6 +62,12 @@ def eager(stage: Scene) -> None:
     stage.world = replace(stage.world, planner=stage.planner)
 
 
+def pays_next(stage: Scene, path: str) -> None:
+    """What is proposed from now on is another payment, which a grant that stands would cover."""
+    assert isinstance(stage.planner, Eager)
+    stage.planner.pays = replace(PAY, args={**PAY.args, "path": path})
+
+
 async def paid(stage: Scene) -> Task:
     """A payment that a grant let run, and its task, which asks whether that was what they needed."""
     eager(stage)
@@ -176,6 +182,7 @@ async def test_what_starts_from_feedback_asks_although_a_grant_stands(
     stage: Scene, entry: Callable[[Scene, Task, str], Awaitable[None]], text: str
 ) -> None:
     task = await paid(stage)
+    pays_next(stage, "other.md")
     await entry(stage, task, text)
     await asks_at_most(stage)
     action = await waiting(stage)
@@ -187,6 +194,7 @@ async def test_what_starts_from_feedback_asks_although_a_grant_stands(
 @pytest.mark.parametrize("text", [*CHANGES[1:]])
 async def test_a_mention_that_is_about_the_result_asks(stage: Scene, text: str) -> None:
     task = await paid(stage)
+    pays_next(stage, "other.md")
     await _mention(stage, task, text)
     await asks_at_most(stage)
     assert len(await stage.ledger.pending(TEAM)) == 1
@@ -194,8 +202,7 @@ async def test_a_mention_that_is_about_the_result_asks(stage: Scene, text: str) 
 
 async def test_a_new_request_to_the_bot_may_still_be_covered(stage: Scene) -> None:
     task = await paid(stage)
-    assert isinstance(stage.planner, Eager)
-    stage.planner.pays = replace(PAY, args={**PAY.args, "path": "invoice-18.md"})
+    pays_next(stage, "invoice-18.md")
     await _mention(stage, task, "pay invoice 18")
     assert len(stage.desk.calls) == 3
 
