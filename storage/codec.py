@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from gate.rules.action import Json
+from gate.rules.steps import HIDDEN, PRIVATE, Privacy
 from gate.rules.task import Step, clipped
 
 Convert = Callable[[Any], Any]
@@ -53,9 +54,15 @@ def args_in(proposal: str) -> bytes:
 
 
 def _step(data: dict[str, Json]) -> dict[str, Json]:
-    """A step as version 1 wrote it: it kept what a reviewer made of its result beside the true one."""
-    if "shown" not in data:
-        return data
+    """A step as it was written before a field told whether it is private, or as version 1 wrote it."""
+    if "privacy" not in data:
+        hidden = HIDDEN in (data.get("preview") or {}).get("notes", ()) or data.get("text") == PRIVATE
+        data = data | {"privacy": Privacy.PRIVATE if hidden else Privacy.PUBLIC}
+    return _reviewed_step(data) if "shown" in data else data
+
+
+def _reviewed_step(data: dict[str, Json]) -> dict[str, Json]:
+    """A step of version 1, which kept what a reviewer made of its result beside the true one."""
     by = data["rejected_by"] or data["revised_by"] or data["passed"]
     edited = data["revised"] is not None
     look = {"pause": data["shown"], "seconds": data["held_for"], "by": by, "edited": edited}

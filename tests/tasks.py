@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from gate.rules.ledger_ports import TaskParts
+from gate.rules.steps import Privacy
 from gate.rules.task import Output, Preflight, Step, StepCall, StepRun, Task
 from storage.rows import TASK_PARTS
 
@@ -60,7 +61,8 @@ def step_of(
     id: str, title: str = "", server: str = "", tool: str = "", args: Any = None, **more: Any
 ) -> Step:
     """A step of values by the names of their fields."""
-    own, inner = _sorted(Step, {"server": server, "tool": tool, "args": args or {}, **more})
+    known = {"server": server, "tool": tool, "args": args or {}, "privacy": Privacy.PUBLIC}
+    own, inner = _sorted(Step, {**known, **more})
     return Step(
         id=id, title=title, **own, **{part: STEP_PARTS[part](**values) for part, values in inner.items()}
     )

@@ -6,7 +6,7 @@ import re
 
 from gate.rules.past_tense import past, past_if_known
 from gate.rules.reviews import undoable
-from gate.rules.steps import PRIVATE
+from gate.rules.steps import public_step
 from gate.rules.task import NOBODY, PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
@@ -98,7 +98,7 @@ def _gave(task: Task) -> list[Block]:
     step = looked_at(task, task.pauses) or (current if task.why is PauseReason.DOUBT else None)
     if step is None:
         return []
-    told = in_words(None if step.text == PRIVATE else step.result, step.text, GAVE)
+    told = in_words(public_step(step).result, step.text, GAVE)
     if task.why is PauseReason.SUMMARY:
         told = news(told, f"{what(step)}\n{past(what(step))}")
     return pack(boxes(clip(told, GAVE))) if told else []
@@ -177,7 +177,8 @@ def _next(task: Task) -> list[Block]:
         return []
     label = "It stands at step" if step.state is not StepState.WAITING else "Next is step"
     where = f"{label} {place(task.plan, step)} of {len(task.plan.steps)}: "
-    named = step.preview.summary if step.preview else step.title or step.name
+    told = public_step(step).preview
+    named = told.summary if told else step.title or step.name
     return [rich(line(words(where), words(named, "bold", most=EACH)))]
 
 

@@ -10,7 +10,7 @@ from itertools import accumulate, chain, groupby
 from gate.rules.action import CallClass, Json
 from gate.rules.plans import SMALL, is_taken_back
 from gate.rules.routing import can_be_skipped
-from gate.rules.steps import PRIVATE, Step, StepState
+from gate.rules.steps import Step, StepState, is_shown_in_thread
 from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
 from gate.rules.task_states import TaskState
 from views import long_result
@@ -123,7 +123,7 @@ def _is_clipped(step: Step) -> bool:
 def _read(plan: Plan) -> list[Step]:
     """The reads that everybody in the thread may see."""
     done = (step for step in plan.steps if step.state is StepState.DONE and step.cls is CallClass.READ)
-    return [step for step in done if step.text != PRIVATE]
+    return [step for step in done if is_shown_in_thread(step)]
 
 
 def _named(plan: Plan, step: Step) -> Block:

@@ -6,6 +6,7 @@ from gate.rules import plans
 from gate.rules.action import CallClass, Preview, Verdict
 from gate.rules.past_tense import past_if_known
 from gate.rules.settings import Switches
+from gate.rules.steps import HIDDEN, public_step
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
 from gate.rules.task_states import TaskState
 from views import preview
@@ -126,7 +127,8 @@ def spent(usage: Usage) -> str:
 
 def what(step: Step) -> str:
     """What it does, made by code: the preview's summary, or the tool's name."""
-    return step.preview.summary if step.preview and step.preview.summary else step.name
+    told = public_step(step).preview
+    return told.summary if told and told.summary else step.name
 
 
 def effect(step: Step) -> str:
@@ -150,6 +152,7 @@ def in_a_line(plan: Plan, step: Step) -> Shown:
 
 def in_short(plan: Plan, step: Step) -> Shown:
     """With what is not known yet, and whether it can be taken back; of its arguments only that there are more."""
+    step = public_step(step)
     undo = step.preview.undo if step.preview and not _reads(step) else ""
     return [
         *in_a_line(plan, step),
@@ -162,6 +165,7 @@ def in_short(plan: Plan, step: Step) -> Shown:
 
 def whole(plan: Plan, step: Step) -> Shown:
     """With everything that it changes and every argument."""
+    step = public_step(step)
     told = step.preview
     seen = (
         [
@@ -199,6 +203,8 @@ def _title(step: Step) -> Shown:
 
 def _arguments(step: Step) -> Shown:
     """What is known of its arguments, where nothing could be looked at yet."""
+    if step.is_private:
+        return [line(words(HIDDEN, "italic"))]
     text = outlined(dict(step.args))
     return framed(clip(text, ARGUMENTS)) if text else []
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gate.rules.action import Json
 from gate.rules.planner_port import ProposedStep
 from gate.rules.plans import RESULT, clipped, new_attempt, out_of_order, place, step_of
+from gate.rules.steps import with_call
 from gate.rules.task import Plan, Step, StepCall, StepState
 
 TITLE, NOTE = 200, 1000  # characters
@@ -80,10 +81,10 @@ def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
     """A step of the plan before, as it is proposed now. One that was begun is begun anew."""
     fresh = _new(before.id, one, refs)
     same = (fresh.server, fresh.tool, fresh.args) == (before.server, before.tool, before.args)
+    step = before if same and not refs else with_call(before, fresh.call)
     step = replace(
-        before,
+        step,
         title=fresh.title or before.title,
-        call=replace(fresh.call, refs=before.refs) if same and not refs else fresh.call,
         ask=before.ask or fresh.ask,
         preflight=replace(before.preflight, rules=""),
     )
@@ -155,7 +156,7 @@ def _changed(step: Step, change: StepChange | None) -> Step:
         return step
     args = dict(change.args)
     refs = {name: template for name, template in step.refs.items() if name not in args}
-    return without_preview(replace(step, call=replace(step.call, args=args, refs=refs)))
+    return without_preview(with_call(step, replace(step.call, args=args, refs=refs)))
 
 
 def without_preview(step: Step) -> Step:

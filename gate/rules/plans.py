@@ -13,7 +13,7 @@ from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.past_tense import past_if_known
 from gate.rules.receipt import digest
-from gate.rules.steps import PRIVATE
+from gate.rules.steps import public_step
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
 from gate.rules.templates import STEP as PART
@@ -216,7 +216,7 @@ def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
 
 def takes_private(plan: Plan, step: Step) -> bool:
     """Whether a step takes its arguments from a result that is for whoever asked alone."""
-    private = {one.id for one in plan.steps if one.text == PRIVATE}
+    private = {one.id for one in plan.steps if one.is_private and one.state is S.DONE}
     return not private.isdisjoint(required_steps(step))
 
 
@@ -277,7 +277,8 @@ def _size(value: Json) -> int:
 
 def step_sentence(step: Step) -> str:
     """What a step does, in one line."""
-    said = step.preview.summary if step.preview else ""
+    told = public_step(step).preview
+    said = told.summary if told else ""
     return clipped(said or step.title.strip() or step.name, 150)
 
 

@@ -91,7 +91,7 @@ def matched_names(step: Step) -> tuple[str, ...]:
 def edited(step: Step, reviewer: str, result: Json) -> Step:
     """The step with what a reviewer made of its result, in place of it: later steps are not told of the true one."""
     look = replace(step.look or StepReview(0), by=reviewer, edited=True)
-    told = PRIVATE if step.text == PRIVATE else clipped(json.dumps(result, ensure_ascii=False))
+    told = PRIVATE if step.is_private else clipped(json.dumps(result, ensure_ascii=False))
     return replace(step, look=look, output=replace(step.output, text=told, result=result))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gate.rules.action import CallClass, Json, Preview, Risk, Verdict
@@ -46,15 +46,24 @@ class StepReview:
     edited: bool = False  # they changed the result: the step has what they made of it
 
 
+class Privacy(StrEnum):
+    """Who may know what a step is given, would change and gives."""
+
+    UNJUDGED = "unjudged"  # no rule was held against its arguments yet: nobody is told them until then
+    PUBLIC = "public"
+    PRIVATE = "private"  # whoever asked alone, whatever becomes of the step
+
+
 @dataclass(frozen=True, slots=True)
 class StepCall:
-    """What a step calls. `refs` are arguments that earlier results will give: name -> template such as
-    `{steps.s1.trash_id}`, where `s1` is a step's id."""
+    """What a step calls, and who may know of it. `refs` are arguments that earlier results will give: name -> template
+    such as `{steps.s1.trash_id}`, where `s1` is a step's id."""
 
     server: str
     tool: str
     args: Mapping[str, Json]
     refs: Mapping[str, str] = field(default_factory=dict)
+    privacy: Privacy = Privacy.UNJUDGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +164,11 @@ class Step:
     def ran(self) -> bool:
         """Whether its tool has come back with success, also where its result was not trusted."""
         return self.state is StepState.DONE or self.confidence is not None or bool(self.rejected_by)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is for whoever asked alone."""
+        return self.call.privacy is Privacy.PRIVATE
 
     # What many places read of its parts.
 
@@ -263,6 +277,32 @@ def _after(step: Step, before: Step | None) -> tuple[str, ...]:
     return (before.id,) if before else ()
 
 
+def judged(step: Step, private: bool) -> Step:
+    """The step once rules were held against it: private where they say so, and where it was before."""
+    privacy = Privacy.PRIVATE if private or step.is_private else Privacy.PUBLIC
+    return replace(step, call=replace(step.call, privacy=privacy))
+
+
+def with_call(step: Step, call: StepCall) -> Step:
+    """The step with another call, which nobody has judged; what was private stays so."""
+    privacy = Privacy.PRIVATE if step.is_private else Privacy.UNJUDGED
+    return replace(step, call=replace(call, privacy=privacy))
+
+
 def is_shown_in_thread(step: Step) -> bool:
-    """Whether the results of a step may be shown to the whole thread."""
-    return step.text != PRIVATE and not (step.preview and HIDDEN in step.preview.notes)
+    """Whether the arguments, the preview and the results of a step may be shown to the whole thread."""
+    return step.call.privacy is Privacy.PUBLIC
+
+
+def public_step(step: Step) -> Step:
+    """The step as everybody may know it: of one that is private or not judged, no arguments, no preview but the one
+    that says so, and no result. Its other words are written for everybody."""
+    if is_shown_in_thread(step):
+        return step
+    preview = step.preview if step.preview and HIDDEN in step.preview.notes else None
+    return replace(
+        step,
+        call=replace(step.call, args={}),
+        preflight=replace(step.preflight, preview=preview),
+        output=replace(step.output, result=None),
+    )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from gate.rules.action import Action, Preview, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.plans import place, step_of
+from gate.rules.steps import public_step
 from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
 
@@ -71,10 +72,11 @@ def decided_by(step: Step) -> str:
 
 
 def redacted_task(task: Task) -> Task:
-    """The task as an agent may know it: without what has not been let out, and with what was changed as changed."""
+    """The task as an agent may know it: without what has not been let out or is private to a person, and with what was
+    changed as changed."""
     if task.plan is None:
         return task
-    steps = tuple(redacted_step(task, step) for step in task.plan.steps)
+    steps = tuple(public_step(redacted_step(task, step)) for step in task.plan.steps)
     return replace(task, plan=replace(task.plan, steps=steps), reason=_reason(task))
 
 

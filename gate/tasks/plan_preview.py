@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gate.actions.edit import without_bound_args
-from gate.actions.prepare import CallRequest, as_sentence, draft_action, unknown_tool_text
+from gate.actions.prepare import DO_NOT_FIT, CallRequest, as_sentence, draft_action, unknown_tool_text
 from gate.actions.preview import make_preview, policy_decision
 from gate.rules import plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
@@ -18,7 +18,7 @@ from gate.rules.policy import made_private
 from gate.rules.ports import World
 from gate.rules.previews import default_verb
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.steps import HIDDEN
+from gate.rules.steps import HIDDEN, judged
 from gate.rules.task import Origin, Plan, Preflight, Step, Task
 from gate.rules.tool import ToolSpec
 
@@ -99,16 +99,18 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
         return with_problem(step, unknown_tool_text(world, step.name))
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
     step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
+    decision = policy_decision(world, spec, step.args, task.session.channel)
+    step = judged(step, decision.private or plans.takes_private(plan, step))
     rules = current_rules_hash(world, task, step)
     wrong = argument_problem(world, spec, step)
     if wrong:
-        return with_problem(replace(step, preflight=replace(step.preflight, rules=rules)), wrong)
-    decision = policy_decision(world, spec, step.args, task.session.channel)
+        said = DO_NOT_FIT.format(tool=spec.full_name) if step.is_private else wrong
+        return with_problem(replace(step, preflight=replace(step.preflight, rules=rules)), said)
     seen = Preflight(cls=decision.cls, verdict=decision.verdict, rules=rules)
     step = replace(step, preflight=seen)
     if decision.verdict is Verdict.DENY:
         return with_problem(step, as_sentence(decision.reason))
-    if decision.private or plans.takes_private(plan, step):
+    if step.is_private:
         return replace(step, preflight=replace(seen, preview=_hidden(spec)))
     return step if step.refs else await _with_preview(world, task, step, spec)
 
@@ -118,6 +120,7 @@ async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) ->
     seen = await make_preview(world, spec, step.args, task.session.channel)
     decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
+    step = judged(step, decision.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return with_problem(step, as_sentence(decision.reason))
     if decision.private:

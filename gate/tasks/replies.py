@@ -321,7 +321,7 @@ async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered
 async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
     """Show what the reads of a turn found, as far as its steps keep it: its planner has ended without a word of it."""
     for step in of_turn(task.plan, turn):
-        if step.origin is None or step.cls is not CallClass.READ or step.text == PRIVATE:
+        if step.origin is None or step.cls is not CallClass.READ or step.is_private:
             continue
         kept = dict(step.result) if isinstance(step.result, Mapping) else {}
         text = str(kept.pop("text", "") or step.text)

@@ -16,7 +16,7 @@ from gate.rules.planner_port import Clarify, Done, Mode, ProposePlan, Turn
 from gate.rules.ports import Note, StaleTask, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.steps import PRIVATE
+from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import clarify, pause_requests, replies, step_check, undo_all
@@ -212,7 +212,7 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
         args = plans.fill_arguments(task.plan, step)
     except plans.MissingResult as lacking:
         return await _pause_before(world, task, step, str(lacking))
-    asked = call_of_step(task, step, args, plans.takes_private(task.plan, step))
+    asked = call_of_step(task, step, args, step.is_private or plans.takes_private(task.plan, step))
     kept: list[Task] = []
     try:
         keep = _read_keeper(world, task, step, seen, kept)
@@ -274,7 +274,7 @@ async def _read(world: World, task: Task, step: Step, read: Answered, seen: Prog
         async with world.ledger.begin() as tx:
             if read.private:
                 await _show_alone(tx, task, step, read)
-            return await _fail(tx, task, plans.with_failure(step, reason), reason)
+            return await _fail(tx, task, plans.with_failure(judged(step, read.private), reason), reason)
     turn = _single_turn(step, seen)
     if turn is None and step.origin is not None:
         turn = await world.ledger.turn(step.origin.turn)
@@ -320,6 +320,7 @@ async def _store_answer(
 
 
 def _with_read_result(plan: Plan, step: Step, read: Answered) -> Step:
+    step = judged(step, read.private)
     done = plans.with_result(plan, step, read.answer.text, read.answer.structured)
     seen = replace(done.preflight, cls=CallClass.READ, verdict=Verdict.RUN)
     output = replace(done.output, text=PRIVATE) if read.private else done.output

@@ -16,7 +16,7 @@ from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
 from gate.rules.previews import target_of
 from gate.rules.reviews import released
-from gate.rules.steps import PRIVATE
+from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
 from gate.tasks.plan_preview import current_rules_hash
@@ -94,7 +94,7 @@ async def _approved(tx: Tx, task: Task, action: Action) -> Action:
 async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Task:
     """Write down which action a step is now."""
     run, output = replace(step.run, action=action.id), replace(step.output, text="")
-    asked = replace(step, state=StepState.ASKED, run=run, output=output)
+    asked = replace(judged(step, action.private), state=StepState.ASKED, run=run, output=output)
     seen = replace(step.preflight, cls=action.cls, verdict=action.verdict)
     if action.private:
         asked = replace(asked, title=step.title.strip() or action.name)
@@ -190,7 +190,7 @@ def step_done(plan: Plan, step: Step, action: Action) -> Step:
         call = replace(step.call, args=stored_args(action.args), refs={})
         step = replace(step, call=call, preflight=replace(step.preflight, preview=action.preview))
     text, structured = (outcome.text, outcome.structured) if outcome else ("", None)
-    ran = replace(step, run=replace(step.run, action=action.id))
+    ran = replace(judged(step, action.private), run=replace(step.run, action=action.id))
     done = plans.with_result(plan, ran, text, structured)
     return replace(done, output=replace(done.output, text=PRIVATE)) if action.private else done
 
@@ -209,6 +209,7 @@ def failure_text(plan: Plan, step: Step, action: Action) -> tuple[PauseReason, s
 
 def failed_step(plan: Plan, step: Step, action: Action) -> Step:
     """The step, failed because of that."""
+    step = judged(step, action.private)
     text = failure_text(plan, step, action)[1]
     said = f"It was {action.state}{_reason(action)}"
     return plans.with_failure(step, said if text.startswith("<@") else text)

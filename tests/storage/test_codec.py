@@ -28,6 +28,7 @@ from gate.rules.audit import Entry
 from gate.rules.jobs import Run
 from gate.rules.planner_port import CallReport, Incoming, Reply, Turn
 from gate.rules.ports import Lease, Note, OpenedModal, Posted
+from gate.rules.steps import HIDDEN, PRIVATE
 from gate.rules.task import Step, StepReview, StepState
 from storage.audit_log import verify
 from storage.codec import dumps, loads, restored, storable
@@ -91,8 +92,14 @@ def test_a_step_is_stored_with_the_fields_of_its_parts_beside_its_own() -> None:
         cls=CallClass.WRITE, verdict=Verdict.TYPED, problem="p", rules="r", seal="s", consent="c", state=StepState.DONE,
         action="a1", undo="a2", attempt=2, text="done", result={"n": 1}, look=StepReview(1, by="U1"),
     )  # fmt: skip
-    added = {"closing": ""}  # since then
+    added = {"closing": "", "privacy": "public"}  # since then
     assert json.loads(dumps(Step, step)) == json.loads(STEP) | added
+
+
+def test_a_step_that_was_hidden_before_a_field_said_so_reads_as_private() -> None:
+    preview = {"summary": "Write", "verb": "write", "facts": [], "notes": [HIDDEN]}
+    for hidden in ({"preview": preview}, {"text": PRIVATE}):
+        assert loads(Step, json.dumps(json.loads(STEP) | hidden)).is_private
 
 
 def test_a_type_that_cannot_be_stored_is_named() -> None:

@@ -9,7 +9,7 @@ from gate.rules.action import Ref, Verdict
 from gate.rules.confidence import Confidence
 from gate.rules.plans import with_consent
 from gate.rules.settings import Switches
-from gate.rules.steps import PRIVATE
+from gate.rules.steps import PRIVATE, Privacy
 from gate.rules.task import Flow, Missing, PauseReason, Plan, SettledPoint, StepReview, StepState, StopRequest
 from gate.rules.task_states import TaskState
 from tests.tasks import having
@@ -482,7 +482,8 @@ def test_the_last_message_of_a_plan_shows_what_it_read():
     as_json = having(reading("j"), state=StepState.DONE, result=spelt, text="")
     long = having(reading("m"), state=StepState.DONE, result={"text": "x" * 5_000}, text="x")
     empty = having(reading("e"), state=StepState.DONE, result={"text": ""}, text="")
-    alone = having(reading("p"), state=StepState.DONE, result={"text": "my secret plan"}, text=PRIVATE)
+    secret = {"text": "my secret plan"}
+    alone = having(reading("p"), state=StepState.DONE, result=secret, text=PRIVATE, privacy=Privacy.PRIVATE)
     failed = having(reading("f"), state=StepState.FAILED, result=None, text="no such file")
     written = step("w", state=StepState.DONE, text="Moved", result={"text": "Moved it all"})
     of = task(

@@ -18,7 +18,7 @@ from gate.rules.planner_port import (
     Say,
     Turn,
 )
-from gate.rules.steps import PRIVATE, is_shown_in_thread
+from gate.rules.steps import public_step
 from gate.rules.task import Instruction, Step
 from tools.model.model_api import load_memo
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
@@ -128,13 +128,13 @@ def _earlier_instructions(inputs: PromptInputs) -> Iterator[str]:
 
 def _result_of(step: Step) -> str:
     """What a step gave, as much as is kept of it; of what is for one person alone, only that it is."""
-    kept = step.result.get("text") if isinstance(step.result, dict) and step.text != PRIVATE else None
+    result = public_step(step).result
+    kept = result.get("text") if isinstance(result, dict) else None
     return kept if isinstance(kept, str) and kept else step.text
 
 
 def _step_text(step: Step, result: str, shorten: Shortener) -> str:
-    args = step.args if is_shown_in_thread(step) else {}
-    given = _as_json({**args, **step.refs})
+    given = _as_json({**public_step(step).args, **step.refs})
     note = f"\nnote: {step.note}" if step.note else ""
     text = f"\n{shorten(result)}" if result else ""
     return f"{step.title}\n{step.name} {given}\nstate: {step.state}{note}{text}"

@@ -1,0 +1,121 @@
+"""What is private in a plan stays so whatever becomes of its steps: on cards, over the API, and for a model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gate.rules.access import Token, TokenKind
+from gate.rules.plan_changes import StepChange, rebuilt_plan
+from gate.rules.policy import Rule
+from gate.rules.steps import Privacy
+from gate.rules.task import Task
+from gate.tasks import plan as flow
+from handlers.api import task_responses
+from tests.gate.actions.test_action_privacy import desk
+from tests.gate.gate_setup import ANN, Scene
+from tests.gate.plan_setup import asked, call, on_plan, only, planned, pressed, proposes, steps, write
+from tools.model.context import _step_text
+from tools.model.prompt import Shortener
+from views import rendering, task_modals, task_plan
+
+__all__ = ["desk"]
+
+LETTER = "hr/x.md"
+TYPED = "Ben earns 98,000, as typed"
+PRIVATE_WRITES = Rule("letters are private", ("desk.write",), texts=(r"^hr/",), private=True)
+CHANGED = (StepChange("s1", 1, args={"path": LETTER, "content": TYPED}), StepChange("s2", 2))
+
+
+@pytest.fixture
+def office(desk: Scene) -> Scene:
+    """A desk on which letters are written in private."""
+    desk.rule(PRIVATE_WRITES)
+    return desk
+
+
+def shown(task: Task) -> str:
+    """All that anybody can be shown of the plan of a task, and all that a model or an agent is told of it."""
+    assert task.plan is not None
+    cards = [task_plan.review(task, task.plan).blocks, task_modals.everything(task, task.plan)]
+    cards += [[one.message.text, one.message.blocks] for one in rendering.of_task(task)]
+    now = datetime.now(UTC)
+    agent = Token("t1", TokenKind.AGENT, "bot", "T1", ANN, ("C_OPS",), now, now + timedelta(days=1))
+    told = [_step_text(step, "", Shortener()) for step in steps(task)]
+    return json.dumps([cards, told], ensure_ascii=False) + repr(task_responses.task(agent, task, (), None))
+
+
+async def modified(stage: Scene, task: Task) -> Task:
+    """The plan with another letter, before anybody has looked at it."""
+    assert (await flow.modify(stage.world, on_plan(task), CHANGED)).ok
+    return await only(stage)
+
+
+async def test_what_is_typed_into_a_private_step_is_shown_to_nobody_at_any_time(office: Scene) -> None:
+    task = await modified(office, await planned(office, write(LETTER, "?"), write("a.md")))
+    assert TYPED not in shown(task)
+    await office.play()
+    assert TYPED not in shown(await only(office))
+    await office.play(timers=True)
+    task = await only(office)
+    assert task.plan is not None
+    assert task.plan.lapsed
+    assert TYPED not in shown(task)
+
+
+async def test_what_is_typed_into_a_step_is_not_shown_before_a_rule_was_held_against_it(
+    office: Scene,
+) -> None:
+    task = await modified(office, await planned(office, write("b.md", "?"), write("a.md")))
+    assert TYPED not in shown(task)
+    office.desk.specs_now.pop("write")
+    await office.play()
+    task = await only(office)
+    assert [step.call.privacy for step in steps(task)] == [Privacy.UNJUDGED, Privacy.PUBLIC]
+    assert TYPED not in shown(task)
+
+
+async def test_a_private_step_that_a_rule_forbids_meanwhile_tells_no_arguments(office: Scene) -> None:
+    task = await planned(office, write(LETTER, TYPED), write("a.md"))
+    office.rule(Rule("no letters", ("desk.write",), texts=(r"^hr/",), deny=True))
+    await pressed(office, flow.approve_all, on_plan(task))
+    task = await only(office)
+    assert "no letters" in steps(task)[0].problem
+    assert TYPED not in shown(task)
+
+
+async def test_a_private_step_whose_tool_is_gone_tells_no_arguments(office: Scene) -> None:
+    task = await planned(office, write(LETTER, TYPED), write("a.md"))
+    office.desk.specs_now.pop("write")
+    await pressed(office, flow.approve_all, on_plan(task))
+    task = await only(office)
+    assert steps(task)[0].problem
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_stays_private_when_the_rule_is_gone_and_when_it_is_planned_anew(office: Scene) -> None:
+    task = await planned(office, write(LETTER, TYPED), write("a.md"))
+    office.world = replace(office.world, policy=replace(office.world.policy, version="2", rules=()))
+    await pressed(office, flow.approve_all, on_plan(task))
+    task = await only(office)
+    assert [step.is_private for step in steps(task)] == [True, False]
+    anew: list[Any] = [replace(write("c.md", TYPED), step="s1"), replace(write("d.md"), step="s2")]
+    rebuilt, _ = rebuilt_plan(task.plan, anew)
+    assert [step.call.privacy for step in rebuilt] == [Privacy.PRIVATE, Privacy.UNJUDGED]
+
+
+async def test_arguments_of_a_private_step_that_do_not_fit_are_not_quoted(office: Scene) -> None:
+    unfit = proposes(call("write", path=LETTER, content=TYPED, **{TYPED: 1}), write("a.md"))
+    task = await asked(office, unfit, unfit, unfit)
+    assert "not said what is wrong" in steps(task)[0].problem
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_that_is_not_private_shows_its_arguments_once_its_plan_has_lapsed(office: Scene) -> None:
+    await planned(office, write("b.md", TYPED), write("a.md"))
+    await office.play(timers=True)
+    assert TYPED in shown(await only(office))
