@@ -134,7 +134,7 @@ async def _look(
     )  # fmt: skip
     checked = await check_call(world, asked)
     if not isinstance(checked, CheckedCall):
-        return Found(before, end=" ".join(checked))
+        return Found(before, end=NOT_FREE if checked.private else checked.told)
     reviewed = any(world.policy.review(phase, checked.spec.full_name) for phase in Phase)
     if checked.decision.verdict is not Verdict.RUN or reviewed or checked.decision.private:
         return Found(before, end=NOT_FREE)

@@ -48,6 +48,7 @@ from gate.rules.permissions import Ruling, account
 from gate.rules.planner_port import Call
 from gate.rules.policy import is_only_claimed, made_private, with_risk, without_claim_offer
 from gate.rules.ports import Tx, Unavailable, World
+from gate.rules.previews import measured
 from gate.rules.reviews import Phase
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
 
@@ -57,6 +58,7 @@ TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them f
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
 )
+REFUSED_ALONE = "Why was told to whoever asked alone."
 DO_NOT_FIT = (
     "What it is given is private, and does not fit {tool}: for that reason it is not said what is wrong."
 )
@@ -98,11 +100,17 @@ class Prepared:
 @dataclass(frozen=True, slots=True)
 class Refused:
     """It will not be asked. The reasons are sentences for people and for the planner. `summary`: what was asked for, in
-    everyday words, where that is known."""
+    everyday words, where that is known. `private`: the reasons and the summary are for whoever asked alone."""
 
     name: str
     reasons: tuple[str, ...]
     summary: str = ""
+    private: bool = False
+
+    @property
+    def told(self) -> str:
+        """Why, for everybody, and for a planner, which speaks to everybody."""
+        return REFUSED_ALONE if self.private else " ".join(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ async def prepare(
             return Prepared(before)
         waiting = seen.waiting
     if not isinstance(found, CheckedCall):
-        return await record_refusal(world, asked, name, found)
+        return await record_refusal(world, asked, found)
     with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
         if runs:
             return await execute_read(world, found.asked, found.spec, found.decision, keep)
@@ -159,31 +167,39 @@ class CheckedCall:
     decision: Decision
 
 
-async def check_call(world: World, asked: CallRequest) -> CheckedCall | tuple[str, ...]:
-    """The call as the policy judges it now and as its person may ask for it, or the sentences why it is refused.
-    Nothing is written."""
+async def check_call(world: World, asked: CallRequest) -> CheckedCall | Refused:
+    """The call as the policy judges it now and as its person may ask for it, or why it is refused. Nothing is
+    written."""
     call = asked.call
+    name = f"{call.server}.{call.tool}"
     spec = world.tools.find(call.server, call.tool)
     if spec is None:
-        return (unknown_tool_text(world, f"{call.server}.{call.tool}"),)
+        return Refused(name, (unknown_tool_text(world, name),), private=asked.private)
     try:
         canonical(call.args)
     except BadArguments as error:
-        return (DO_NOT_FIT.format(tool=spec.full_name) if asked.private else str(error),)
+        unfit = DO_NOT_FIT.format(tool=name) if asked.private else str(error)
+        return Refused(name, (unfit,), private=asked.private)
     call = replace(call, args=with_canonical_paths(spec.recipe.targets, call.args))
     asked = replace(asked, call=call)
     decision = policy_decision(world, spec, call.args, asked.session.channel, asked=call.risk)
     decision = made_private(decision, asked.private)
+    why = await _why_not(world, asked, spec, decision)
+    return Refused(name, why, private=decision.private) if why else CheckedCall(asked, spec, decision)
+
+
+async def _why_not(world: World, asked: CallRequest, spec: ToolSpec, decision: Decision) -> tuple[str, ...]:
+    """Why a call that the policy has judged is refused, in sentences; none where it may be asked for."""
     ruling = await _may_ask(world, asked, decision)
     if not ruling.allowed:
         return (ruling.reason,)
     if decision.verdict is Verdict.DENY:
         return (as_sentence(decision.reason),)
-    given = {k: v for k, v in call.args.items() if k not in spec.recipe.bind}
+    given = {k: v for k, v in asked.call.args.items() if k not in spec.recipe.bind}
     problems = world.tools.problems(spec.schema, given)
     if problems and asked.private:
         return (DO_NOT_FIT.format(tool=spec.full_name),)
-    return tuple(p.text for p in problems[:MAX_SUGGESTIONS]) or CheckedCall(asked, spec, decision)
+    return tuple(p.text for p in problems[:MAX_SUGGESTIONS])
 
 
 def _sampling_subject(world: World, asked: CallRequest, decision: Decision) -> SamplingSubject:
@@ -199,20 +215,23 @@ async def _store_pending(
 ) -> Prepared | Refused:
     """Make the pending action: first its lease, then its row (an orphan lease is harmless). `waiting`: how many of its
     requester wait already."""
-    asked, spec = checked.asked, checked.spec
+    asked, spec, private = checked.asked, checked.spec, checked.decision.private
+    crowded = Refused(spec.full_name, (TOO_MANY_PENDING,), private=private)
     asks = write is pending_action or bool(asked.turn)
     if asks and await _is_crowded(world, asked, waiting):  # before anything is looked at
-        return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
+        return await record_refusal(world, asked, crowded)
     args, channel = asked.call.args, asked.session.channel
     seen = await make_preview(world, spec, args, channel, decided=checked.decision)
+    private = private or seen.private
     if seen.unseen:
-        said = NOT_QUOTED if asked.private else seen.unseen
-        refused = await record_refusal(world, asked, spec.full_name, (as_sentence(said),))
-        return replace(refused, summary="" if asked.private else seen.preview.summary)
+        said = as_sentence(NOT_QUOTED if private else seen.unseen)
+        unseen = Refused(spec.full_name, (said,), seen.preview.summary, private)
+        return await record_refusal(world, asked, unseen)
     decision = seen.decision or policy_decision(world, spec, seen.args, channel, seen.capture)
-    decision = made_private(with_risk(decision, asked.call.risk), asked.private or seen.private)
+    decision = made_private(with_risk(decision, asked.call.risk), private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
-        return await record_refusal(world, asked, spec.full_name, (as_sentence(decision.reason),))
+        denied = Refused(spec.full_name, (as_sentence(decision.reason),), private=decision.private)
+        return await record_refusal(world, asked, denied)
     reviewed = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
     if is_only_claimed(decision) and (reviewed or await _is_from_token(world, asked)):
         decision = without_claim_offer(decision)
@@ -222,7 +241,7 @@ async def _store_pending(
     await world.leases.put(lease_record(action), seconds)
     stored = await write(world, action)
     if stored is None:
-        return await record_refusal(world, asked, spec.full_name, (TOO_MANY_PENDING,))
+        return await record_refusal(world, asked, crowded)
     if stored.state is State.APPROVED:
         await drop_lease(world, stored)
     if stored.receipt != action.receipt:  # another life of this run was first, and its card is the one
@@ -426,8 +445,9 @@ async def _insert_read(tx: Tx, waiting: Action) -> Action:
     return stored
 
 
-async def record_refusal(world: World, asked: CallRequest, name: str, reasons: tuple[str, ...]) -> Refused:
+async def record_refusal(world: World, asked: CallRequest, refused: Refused) -> Refused:
     """Write the refusal down and hand it back."""
+    why = " ".join(refused.reasons)
     async with world.ledger.begin() as tx:
         tx.audit(
             Entry(
@@ -435,13 +455,13 @@ async def record_refusal(world: World, asked: CallRequest, name: str, reasons: t
                 session=asked.session.key,
                 actor="policy",
                 action=asked.id,
-                tool=name,
+                tool=refused.name,
                 status="error",
                 outcome="refused",
-                reason=" ".join(reasons)[:1000],
+                reason=measured(why) if refused.private else why[:1000],
             )
         )
-    return Refused(name, reasons)
+    return refused
 
 
 async def _may_ask(world: World, asked: CallRequest, decision: Decision) -> Ruling:

@@ -114,11 +114,11 @@ async def make_preview(
         return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))
-        kept = read.private or policy_decision(world, spec, bound, channel, read.found).secret
-        said = NOT_QUOTED if kept else failed
+        own = policy_decision(world, spec, bound, channel, read.found)
+        private = read.private or own.private or (isinstance(error, PreviewReadFailed) and error.private)
+        said = NOT_QUOTED if private or own.secret else failed
         bound = asked if read.private else bound
         shown = failed_preview(spec, bound, f"I could not look at what this would change: {said}")
-        private = read.private or (isinstance(error, PreviewReadFailed) and error.private)
         return PreviewResult(bound, {}, shown, said, private)
 
 

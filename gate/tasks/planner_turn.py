@@ -285,7 +285,7 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
         if isinstance(result, Answered):
             return await report_read(tx, turn, place, result, not world.planner.follows)
         await report_refusal(tx, turn, place, result)
-    return CallReport(place[1], "refused", " ".join(result.reasons))
+    return CallReport(place[1], "refused", result.told, private=result.private)
 
 
 def _decision(world: World, turn: Turn, call: Call) -> Decision | None:

@@ -185,9 +185,8 @@ async def _report(world: World, step: Step, exchange: Exchange, ended: Mapping[s
         return await report_of_action(
             world, action, place, dropped=step.ran and step.state is StepState.SKIPPED
         )
-    known = next(
-        (one for one in exchange.reports if one.call == place), CallReport(place, "refused", step.text)
-    )
+    refused = CallReport(place, "refused", step.text, private=step.is_private)
+    known = next((one for one in exchange.reports if one.call == place), refused)
     if step.edited:
         return replace(known, text=step.text)
     said = "" if known.private else step.text
@@ -272,12 +271,12 @@ async def report_surplus(world: World, turn: Turn, index: int) -> None:
 
 
 async def report_refusal(tx: Tx, turn: Turn, place: tuple[int, int], found: Refused) -> None:
-    """Say why a call will not be asked, once in a turn. `place`: the reply and the call, from 0."""
+    """Say why a call will not be asked, once in a turn; of one that is private to whoever asked alone. `place`: the
+    reply and the call, from 0."""
     if _was_told(turn, place, found):
         return
-    await _post(
-        tx, turn, place, "refused", {"name": found.summary or found.name, "reasons": list(found.reasons)}
-    )
+    body: dict[str, Json] = {"name": found.summary or found.name, "reasons": list(found.reasons)}
+    await _post(tx, turn, place, "refused", body, turn.requester if found.private else "")
 
 
 def _was_told(turn: Turn, place: tuple[int, int], found: Refused) -> bool:
@@ -285,7 +284,7 @@ def _was_told(turn: Turn, place: tuple[int, int], found: Refused) -> bool:
     reply, call = place
     asked = turn.exchanges[reply].reply if reply < len(turn.exchanges) else None
     calls = asked.calls if isinstance(asked, Propose) else ()
-    told = CallReport(call, "refused", " ".join(found.reasons))
+    told = CallReport(call, "refused", found.told, private=found.private)
     return any(
         isinstance(one.reply, Propose)
         and call < len(calls)

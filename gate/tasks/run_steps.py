@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from gate.actions.confirm import drop_lease
 from gate.actions.prepare import Answered, Keep, Refused, prepare
 from gate.rules import jobs, plans
-from gate.rules.action import Action, CallClass, Verdict
+from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.action_states import State
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.ids import derive_id
@@ -219,7 +219,7 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
         preparing = prepare(world, asked, step_inserter(task, step, seen.begun), keep)
         made = await telling_if_late(world, asked.session, asked.id, server_name(asked.call), preparing)
     except NotPreviewable as unseen:
-        return await _pause_before(world, task, step, f"{plans.label(task.plan, step)} cannot run: {unseen}")
+        made = Refused(step.name, (str(unseen),), private=unseen.private)
     if isinstance(made, Refused):
         return await _refused(world, task, step, made)
     if isinstance(made, Answered):
@@ -238,19 +238,27 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
 async def _refused(world: World, task: Task, step: Step, made: Refused) -> Task:
     """The gate does not ask for it: of a reply, its planner is told; of a plan, a person decides what becomes of it."""
     assert task.plan is not None
-    reasons = " ".join(made.reasons)
+    step = judged(step, private=True) if made.private else step
     if step.origin is None:
-        return await _pause_before(world, task, step, f"{plans.label(task.plan, step)} cannot run: {reasons}")
+        reason = f"{plans.label(task.plan, step)} cannot run: {made.told}"
+        return await _pause_before(world, task, step, reason, made if made.private else None)
     turn = await world.ledger.turn(step.origin.turn)
     async with world.ledger.begin() as tx:
-        now = await _fail(tx, task, plans.with_failure(step, reasons), reasons)
+        now = await _fail(tx, task, plans.with_failure(step, made.told), made.told)
         if turn is not None:
             await replies.report_refusal(tx, turn, (step.origin.reply, step.origin.call), made)
     return now
 
 
-async def _pause_before(world: World, task: Task, step: Step, reason: str) -> Task:
+async def _pause_before(
+    world: World, task: Task, step: Step, reason: str, alone: Refused | None = None
+) -> Task:
+    """Wait for a person instead of beginning a step. `alone`: what its requester is told besides, and nobody else."""
     async with world.ledger.begin() as tx:
+        if alone is not None:
+            key = derive_id("step refused", task.id, step.id, step.attempt)
+            body: dict[str, Json] = {"name": alone.summary or alone.name, "reasons": list(alone.reasons)}
+            await tx.note(Note(key, task.session, "refused", body, task.requester))
         return await _fail(tx, task, plans.with_failure(step, reason), reason)
 
 

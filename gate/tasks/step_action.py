@@ -30,7 +30,12 @@ WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 
 
 class NotPreviewable(Exception):
-    """What a step would change could not be seen, so nobody could confirm it. Its text is a sentence for people."""
+    """What a step would change could not be seen, so nobody could confirm it. Its text is a sentence for people; where
+    it is `private`, for whoever asked alone."""
+
+    def __init__(self, text: str, private: bool) -> None:
+        super().__init__(text)
+        self.private = private
 
 
 def step_inserter(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
@@ -40,7 +45,7 @@ def step_inserter(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
 
     async def write(world: World, action: Action) -> Action | None:
         if action.preview.problem and step.origin is None:  # of a reply, its card says so
-            raise NotPreviewable(action.preview.problem)
+            raise NotPreviewable(action.preview.problem, action.private)
         async with world.ledger.begin() as tx:
             now = await lock_unchanged(tx, task)
             if plans.covers(now, step, action):

@@ -9,16 +9,30 @@ from typing import Any
 
 import pytest
 
+from gate.actions.prepare import REFUSED_ALONE
 from gate.rules.access import Token, TokenKind
 from gate.rules.plan_changes import StepChange, rebuilt_plan
+from gate.rules.planner_port import Call, Done, Propose
 from gate.rules.policy import Rule
 from gate.rules.steps import Privacy
 from gate.rules.task import Task
+from gate.rules.task_states import TaskState
 from gate.tasks import plan as flow
 from handlers.api import task_responses
-from tests.gate.actions.test_action_privacy import desk
+from tests.gate.actions.test_action_privacy import TOLD, desk, fail_reads, logged, told
 from tests.gate.gate_setup import ANN, Scene
-from tests.gate.plan_setup import asked, call, on_plan, only, planned, pressed, proposes, steps, write
+from tests.gate.plan_setup import (
+    approved,
+    asked,
+    call,
+    on_plan,
+    only,
+    planned,
+    pressed,
+    proposes,
+    steps,
+    write,
+)
 from tools.model.context import _step_text
 from tools.model.prompt import Shortener
 from views import rendering, task_modals, task_plan
@@ -119,3 +133,47 @@ async def test_a_step_that_is_not_private_shows_its_arguments_once_its_plan_has_
     await planned(office, write("b.md", TYPED), write("a.md"))
     await office.play(timers=True)
     assert TYPED in shown(await only(office))
+
+
+# Refusals
+
+
+def looks_fail(stage: Scene) -> None:
+    """What a write would change cannot be seen, and its card begins with what it is to write."""
+    recipe = stage.desk.specs_now["write"].recipe
+    before = replace(recipe.capture["before"], absent="not there")
+    recipe = replace(recipe, summary="Write “{args.content}”", capture={"before": before})
+    stage.desk.specs_now["write"] = replace(stage.desk.specs_now["write"], recipe=recipe)
+    fail_reads(stage, that=lambda path: True)
+
+
+@pytest.fixture
+def blind(stage: Scene) -> Scene:
+    """A desk where every write is private, and no read that is made for it goes through."""
+    stage.rule(replace(PRIVATE_WRITES, texts=()))
+    looks_fail(stage)
+    return stage
+
+
+async def test_a_refused_private_call_is_told_with_its_arguments_to_its_requester_alone(blind: Scene) -> None:
+    blind.planner.script.append(Propose((Call("desk", "write", {"path": LETTER, "content": TYPED}),)))
+    await blind.say("prepare the letter")
+    everybody = await told(blind) + await logged(blind) + shown(await only(blind))
+    assert (TYPED in everybody, TOLD in everybody) == (False, False)
+    assert TYPED in await told(blind, to_ann=True)
+
+
+async def test_a_refused_private_step_pauses_its_plan_without_its_arguments(blind: Scene) -> None:
+    task = await approved(blind, await planned(blind, write(LETTER, TYPED), write("b.md")))
+    assert (task.state, task.reason) == (TaskState.PAUSED, f"Step 1 cannot run: {REFUSED_ALONE}")
+    everybody = await told(blind) + await logged(blind) + shown(task)
+    assert (TYPED in everybody, TOLD in everybody) == (False, False)
+    assert TYPED in await told(blind, to_ann=True)
+
+
+async def test_a_planner_is_not_told_why_a_private_call_is_refused(blind: Scene) -> None:
+    blind.planner.follows = True
+    blind.planner.script += [Propose((Call("desk", "write", {"path": LETTER, "content": TYPED}),)), Done()]
+    await blind.say("prepare the letter")
+    (report,) = blind.planner.seen[-1].exchanges[0].reports
+    assert (report.text, report.private) == (REFUSED_ALONE, True)
