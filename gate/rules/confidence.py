@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.rules.action import Json, Proposal
 from gate.rules.canonical_json import BadArguments, parse
@@ -16,6 +16,7 @@ HIGH, MEDIUM, LOW = 0.8, 0.5, 0.2  # where the bands begin
 BELOW_HIGH, BELOW_MEDIUM, BELOW_LOW = 0.79, 0.49, 0.19  # caps
 MAX_RETRIES = 3  # after that many, a retry counts for nothing more
 QUOTED = 200  # characters of an admission that are kept
+NOT_TOLD = "how is not told here"  # in place of an admission that not everybody may read
 # “Error log archived” and “Failed logins were exported” are no admissions: after such a word the sentence has to go on
 # as one of a failure.
 ADMISSION = re.compile(
@@ -91,6 +92,16 @@ class Evidence:
     succeeded: bool = True  # its call
     known: bool = False  # such a step has gone well before
     admitted: str = ""  # the words in which the result says that it failed
+
+
+def without_quotes(seen: Evidence) -> Evidence:
+    """The same evidence without any words that may quote what the step was given or gave."""
+    return replace(
+        seen,
+        checks=tuple(replace(check, detail="") for check in seen.checks),
+        judgement=replace(seen.judgement, reason="") if seen.judgement else None,
+        admitted=NOT_TOLD if seen.admitted else "",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,16 @@ from gate.rules.confidence import (
     Check,
     Confidence,
     Evidence,
+    Judgement,
     admitted_failure,
     contradicts_result,
     score,
     verdict,
+    without_quotes,
 )
 from gate.rules.events import risk_of
 from gate.rules.ports import LedgerEvent, Tx, World
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.steps import PRIVATE
 from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.templates import TemplateError, expand
@@ -81,20 +82,9 @@ async def assess_step(world: World, task: Task, step: Step, action: Action) -> S
     checks = [Check("its tool reports success", outcome is not None and outcome.kind == "success")]
     if spec is not None:
         checks += [check async for check in _checks(world, spec, action)]
-    admitted = admitted_failure(outcome.text, outcome.structured) if outcome else ""
-    if action.private:  # people read why a result is not trusted
-        checks, admitted = [replace(check, detail="") for check in checks], PRIVATE if admitted else ""
     judgement = await world.judge.judge(task, step, action) if world.judge else None
     past = await world.ledger.grants.past(action, task.since)
-    seen = Evidence(
-        checks=tuple(checks),
-        judgement=judgement,
-        retries=step.attempt - 1,
-        destructive=action.cls is CallClass.DESTRUCTIVE,
-        succeeded=checks[0].passed,
-        known=past.went_well,
-        admitted=admitted,
-    )
+    seen = _evidence(step, action, checks, judgement, past.went_well)
     gated = action.always_gated or action.cls is CallClass.DESTRUCTIVE
     return StepAssessment(
         action,
@@ -105,6 +95,24 @@ async def assess_step(world: World, task: Task, step: Step, action: Action) -> S
         verdict(seen.judgement),
         any(check.name == TARGET and check.passed for check in checks),
     )
+
+
+def _evidence(
+    step: Step, action: Action, checks: list[Check], judgement: Judgement | None, known: bool
+) -> Evidence:
+    """What is known of a step that went through. People and the log read why a result is not trusted, so of what is
+    private, and of a secret file, it quotes nothing."""
+    outcome = action.outcome
+    seen = Evidence(
+        checks=tuple(checks),
+        judgement=judgement,
+        retries=step.attempt - 1,
+        destructive=action.cls is CallClass.DESTRUCTIVE,
+        succeeded=checks[0].passed,
+        known=known,
+        admitted=admitted_failure(outcome.text, outcome.structured) if outcome else "",
+    )
+    return without_quotes(seen) if action.private or action.proposal.decision.secret else seen
 
 
 async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:

@@ -11,12 +11,14 @@ import pytest
 
 from gate.actions.prepare import REFUSED_ALONE
 from gate.rules.access import Token, TokenKind
+from gate.rules.always_gated import ALWAYS
 from gate.rules.plan_changes import StepChange, rebuilt_plan
 from gate.rules.planner_port import Call, Done, Propose
 from gate.rules.policy import Rule
 from gate.rules.steps import Privacy
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
+from gate.rules.tool import Expect
 from gate.tasks import plan as flow
 from handlers.api import task_responses
 from tests.gate.actions.test_action_privacy import TOLD, desk, fail_reads, logged, told
@@ -25,6 +27,8 @@ from tests.gate.plan_setup import (
     approved,
     asked,
     call,
+    confirmed,
+    entries,
     on_plan,
     only,
     planned,
@@ -35,6 +39,7 @@ from tests.gate.plan_setup import (
 )
 from tools.model.context import _step_text
 from tools.model.prompt import Shortener
+from tools.recipes.validation import RuleJudge
 from views import rendering, task_modals, task_plan
 
 __all__ = ["desk"]
@@ -177,3 +182,23 @@ async def test_a_planner_is_not_told_why_a_private_call_is_refused(blind: Scene)
     await blind.say("prepare the letter")
     (report,) = blind.planner.seen[-1].exchanges[0].reports
     assert (report.text, report.private) == (REFUSED_ALONE, True)
+
+
+# Why a result is not trusted
+
+
+@pytest.mark.parametrize("path", [LETTER, ".env"])
+async def test_what_rules_make_of_a_private_or_secret_result_does_not_quote_it(
+    office: Scene, path: str
+) -> None:
+    for rule in ALWAYS:
+        office.rule(rule)
+    spec = office.desk.specs_now["write"]
+    expect = (Expect("{args.content}", {"equals": "{result.content}x"}),)
+    office.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, expect=expect))
+    office.world = replace(office.world, judge=RuleJudge(office.desk))
+    await approved(office, await planned(office, write(path, TYPED), write("b.md")))
+    task = await confirmed(office)
+    assert "doubtful by the recipe's rule" in task.reason
+    assert TYPED not in repr([task.reason, *(step.confidence for step in steps(task))])
+    assert TYPED not in repr([line.reason for line in await entries(office, "paused")])
