@@ -39,7 +39,7 @@ from gate.rules.action import (
     Verdict,
 )
 from gate.rules.action_states import State
-from gate.rules.audit import Entry
+from gate.rules.audit import READ_ALONE, Entry
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.close_names import close_matches
@@ -53,7 +53,6 @@ from gate.rules.reviews import Phase
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable, ToolSpec
 
 MAX_SUGGESTIONS = 3  # reasons given with a refusal
-READ_ALONE = "read alone"  # the outcome, in the log, of a read that is for whoever asked alone
 TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
 TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
@@ -420,6 +419,7 @@ def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision) -> Question
         task=asked.task,
         is_read=True,
         private=decision.private,
+        secret=decision.secret,
     )
 
 

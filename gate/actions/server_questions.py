@@ -13,11 +13,12 @@ from datetime import timedelta
 
 from gate.actions.button_press import Press, PressResult
 from gate.rules.action import Action, Json, Session
-from gate.rules.audit import Entry
+from gate.rules.audit import READ_ALONE, Entry
 from gate.rules.jobs import for_owner
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.permissions import Ruling
 from gate.rules.ports import Note, Tx, Unavailable, World
+from gate.rules.previews import measured
 from gate.rules.question_ports import StaleQuestion
 from gate.rules.server_questions import (
     ASK_PERSON,
@@ -75,6 +76,7 @@ class QuestionSubject:
     task: str = ""
     is_read: bool = False
     private: bool = False
+    secret: bool = False
 
 
 def subject_of_action(action: Action) -> QuestionSubject:
@@ -88,6 +90,7 @@ def subject_of_action(action: Action) -> QuestionSubject:
         about=action.preview.summary,
         task=action.task,
         private=action.private,
+        secret=action.proposal.decision.secret,
     )
 
 
@@ -322,13 +325,21 @@ def _request_card(tx: Tx, question: ServerQuestion) -> None:
 
 def _question_entry(event: str, question: ServerQuestion, actor: str, **more: object) -> Entry:
     subject = QuestionSubject(
-        question.session, question.requester, question.server, question.tool, question.action, question.about
+        question.session,
+        question.requester,
+        question.server,
+        question.tool,
+        question.action,
+        question.about,
+        is_read=question.is_read,
+        private=question.private,
     )
     return _entry(event, subject, actor, version=question.version, **more)
 
 
 def _entry(event: str, subject: QuestionSubject, actor: str, **more: object) -> Entry:
-    """An audit entry about a question of the call's server."""
+    """An audit entry about a question of the call's server. Of what is private or secret it keeps the words of the
+    server as their length and hash."""
     made = Entry(
         event=event,
         session=subject.session.key,
@@ -337,4 +348,11 @@ def _entry(event: str, subject: QuestionSubject, actor: str, **more: object) -> 
         tool=f"{subject.server}.{subject.tool}",
         requester=subject.requester,
     )
-    return replace(made, **more)  # type: ignore[arg-type]
+    made = replace(made, **more)  # type: ignore[arg-type]
+    if subject.private or subject.secret:
+        made = replace(made, reason=_measured(made.reason), arguments=_measured(made.arguments))
+    return replace(made, outcome=READ_ALONE) if subject.private and subject.is_read else made
+
+
+def _measured(text: str) -> str:
+    return measured(text) if text else ""

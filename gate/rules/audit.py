@@ -12,6 +12,7 @@ from datetime import datetime
 GENESIS = "0" * 64
 FORMAT = 2  # of entries; those of format 1 leave out what an entry is found by
 ROTATED = "key_rotated"  # the event after which another key chains the log; `outcome` is its id
+READ_ALONE = "read alone"  # the outcome of what is about a read that is for whoever asked alone
 ADOPTED = "rows_sealed"  # the event by which rows of a version without MACs were given theirs
 
 

@@ -92,7 +92,7 @@ LOG = Table(
 )
 Line = Row[Any]
 ACTIONS = Table("actions", MetaData(), Column("id", Text, primary_key=True), Column("proposal", Text))
-READ_ALONE = "read alone"  # the outcome of a read that was for whoever asked alone
+READ_ALONE = "read alone"  # the outcome of what is about a read that was for whoever asked alone
 
 
 @dataclass(frozen=True)
