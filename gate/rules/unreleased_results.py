@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
+from gate.rules.access import Parties
 from gate.rules.action import Action, Preview, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.plans import place, step_of
-from gate.rules.steps import public_step
+from gate.rules.steps import HIDDEN, PRIVATE, is_shown_in_thread, public_step
 from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
 
@@ -126,8 +127,42 @@ def _about(task: Task) -> Step | None:
 
 
 def redacted_action(task: Task | None, action: Action) -> Action:
-    """The action of a step as an agent may know it, in the fields of a call outside of plans: `held` while somebody
-    has to look at its result, `judged` once they have. Until its step is written down, it counts as running."""
+    """The action of a step as an agent may know it: without what has not been let out, and of a private call of a task
+    only its tool and how it stands, since its person may have typed the rest."""
+    known = _as_far_as_released(task, action)
+    return _without_words(known) if _is_private_step(action) else known
+
+
+def _is_private_step(action: Action) -> bool:
+    return action.private and bool(action.task)
+
+
+def private_nodes(of: Task | Action | Parties) -> frozenset[str]:
+    """The nodes of an execution, as reviews name them, of which an agent may know nothing but how they stand."""
+    if isinstance(of, Task):
+        steps = of.plan.steps if of.plan else ()
+        return frozenset(step.id for step in steps if not is_shown_in_thread(step))
+    return frozenset({of.id}) if isinstance(of, Action) and _is_private_step(of) else frozenset()
+
+
+def _without_words(action: Action) -> Action:
+    """The action without what it was given, would change, gave, and what people said of it."""
+    seen, judged = action.preview, action.judged
+    preview = Preview(action.name, seen.verb, (), undo=seen.undo, notes=(HIDDEN,))
+    outcome = action.outcome and replace(action.outcome, text=PRIVATE, structured=None)
+    review = replace(action.result_review, judged=judged and replace(judged, revised=None, comment=""))
+    return replace(
+        action,
+        proposal=replace(action.proposal, args=b"{}", preview=preview),
+        resolution=replace(action.resolution, reason=""),
+        execution=replace(action.execution, outcome=outcome),
+        result_review=review,
+    )
+
+
+def _as_far_as_released(task: Task | None, action: Action) -> Action:
+    """The action in the fields of a call outside of plans: `held` while somebody has to look at its result, `judged`
+    once they have. Until its step is written down, it counts as running."""
     if not action.step or action.outcome is None or action.outcome.kind != "success":
         return action
     if action.under_review or action.judged:  # its own review says what may be known
@@ -156,6 +191,8 @@ def redacted_action(task: Task | None, action: Action) -> Action:
 def redacted_undo(original: Action, undo: Action) -> Action:
     """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
     preview and its answer may quote what the original gave: so they are told only where that has been let out."""
+    if _is_private_step(original):
+        return _without_words(undo)
     if _is_let_out(original):
         return undo
     seen = undo.preview

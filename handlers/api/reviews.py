@@ -10,6 +10,7 @@ from gate.rules import access
 from gate.rules.access import TokenKind
 from gate.rules.reviews import PendingReview, Phase, ReviewDecision, ReviewRecord
 from gate.rules.tool import InvalidAnswer
+from gate.rules.unreleased_results import private_nodes
 from gate.tasks import review_queue, step_review
 from gate.tasks.step_review import ReviewConflict
 from handlers.api import models
@@ -35,6 +36,8 @@ async def detail(request: ApiRequest[Any]) -> ApiResponse:
         raise not_found("review")
     waiting, data = found
     reads = access.may_read_held(request.world.policy, request.token, waiting.requester)
+    if waiting.private and not reads.allowed:
+        raise not_found("review")
     if waiting.phase is Phase.AFTER and not reads.allowed:
         raise Problem(403, "not_yet", reads.reason)
     return ApiResponse(partial(models.Detail, **_fields(waiting), data=data))
@@ -68,21 +71,25 @@ async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
     world, token, execution = request.world, request.token, request.params.execution_id
     found: Sequence[ReviewRecord] = ()
     whole = True  # their own decisions were made with all of it before them
+    alone: frozenset[str] = frozenset()
     if execution is not None:
         subject = await _subject(request, execution)
         about = subject.task or subject.action
         if about is not None and _sees(request, subject):
             found = await review_queue.history(world, token.team, execution)
             whole = access.may_read_held(world.policy, token, about.requester).allowed
+            alone = frozenset() if whole else private_nodes(about)
     elif token.kind is TokenKind.PERSON:
         found = await review_queue.history_of(world, token.team, token.user, request.params.before or 0)
-    return ApiResponse(lambda: models.History(reviews=[_record(one, whole) for one in found]))
+    return ApiResponse(lambda: models.History(reviews=[_record(one, whole, alone) for one in found]))
 
 
-def _record(one: ReviewRecord, whole: bool) -> models.Record:
+def _record(one: ReviewRecord, whole: bool, alone: frozenset[str]) -> models.Record:
     """A decision. Not `whole`: without the outputs that a person withheld, and of the comments on results only the
-    reason of a rejection."""
+    reason of a rejection. `alone`: the nodes of which no data and no comment is told."""
     fields = {name: getattr(one, name) for name in one.__slots__}
+    if one.node_id in alone:
+        return models.Record(**fields | {"original_data": None, "modified_data": None, "comment": ""})
     kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
     if not whole and one.trigger_phase is Phase.AFTER:
         fields["original_data"] = None if kept_back else one.original_data
