@@ -25,22 +25,13 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from gate.rules.message_size import MAX_DEPTH, MAX_DIGITS, MAX_MESSAGE_BYTES, MessageSize
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tests.patterns import seconds
 from tests.tools.mcp_hosts import hosting, raw
 from tests.tools.test_tools_transport import MemoryTransport
 from tools.mcp.http_client import WatchedClient
-from tools.mcp.limits import (
-    MAX_DEPTH,
-    MAX_DIGITS,
-    MAX_MESSAGE_BYTES,
-    MAX_PART_VALUES,
-    MAX_PARTS,
-    TOO_MANY_PARTS,
-    LoopTime,
-    MessageSize,
-    ParseThrottle,
-)
+from tools.mcp.limits import MAX_PART_VALUES, MAX_PARTS, TOO_MANY_PARTS, LoopTime, ParseThrottle
 from tools.mcp.results import classify_error, to_answer
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.session import (

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from gate.rules.message_size import MAX_MESSAGE_BYTES
 from gate.rules.tool import OutcomeUnknown, ServerUnavailable
 from tests.patterns import seconds
 from tests.soak import hostile_server
@@ -23,7 +24,6 @@ from tests.tools.mcp_hosts import QUICK, hosting, raw, state, trace_count, until
 from tools.mcp import limits
 from tools.mcp.limits import (
     LISTING_SHARE,
-    MAX_MESSAGE_BYTES,
     MAX_RELIST_GAP,
     MIN_RELIST_GAP,
     TOO_LONG,

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.rules.message_size import MAX_CONTAINERS, MAX_DEPTH, MAX_MESSAGE_BYTES, MAX_VALUES, MessageSize
 from tests.rooms import ROOT
-from tools.mcp.limits import MAX_CONTAINERS, MAX_DEPTH, MAX_MESSAGE_BYTES, MAX_VALUES, TOO_LONG, MessageSize
+from tools.mcp.limits import TOO_LONG
 from tools.mcp.stdio import EDGE_BYTES, OversizedLine, lines
 
 

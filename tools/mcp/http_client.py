@@ -10,8 +10,9 @@ from typing import Any
 import anyio
 import httpx2
 
+from gate.rules.message_size import MessageSize
 from tools.http_bounds import keep_bounds, reading_head
-from tools.mcp.limits import PER_CHUNK, TOO_LONG, LoopTime, MessageSize, ParseThrottle, parse_seconds
+from tools.mcp.limits import PER_CHUNK, TOO_LONG, LoopTime, ParseThrottle, parse_seconds
 from tools.mcp.session import CURRENT_CALL
 
 REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message

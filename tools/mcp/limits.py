@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import accumulate
 
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from gate.rules.action import Json
+from gate.rules.message_size import (
+    MAX_CONTAINERS,
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_MESSAGE_BYTES,
+    MAX_VALUES,
+    extent,
+)
 
 MAX_TOOLS = 500  # in one listing
 MAX_DEFINITION_CHARS = 100_000  # of a tool's definition, names and texts together
@@ -32,60 +38,15 @@ PARSE_SHARE = 0.1
 PARSE_BURST = 0.5
 # Seconds of loop time for ParseThrottle: for a message or a chunk of a body, and for its contents.
 PER_MESSAGE, PER_CHUNK, PER_PART, PER_VALUE, PER_LINE, PER_BYTE = 3e-4, 5e-5, 2e-6, 5e-7, 1e-6, 5e-9
-MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
-MAX_CONTAINERS = 25_000  # lists and objects in it
-MAX_DEPTH = 190  # of lists and objects in it; the SDK's parser reads 200
-MAX_VALUES = 100_000  # commas and colons in it, as many as its values and names
-MAX_DIGITS = 400  # of one number: to write out a longer one takes time by the square of its length
 TOO_LONG = (
     f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects, {MAX_DEPTH} levels "
     f"of them, {MAX_VALUES:,} values and names, and {MAX_DIGITS} digits in a number at most"
 )
-# Values and names in what the SDK compares with its types, at 10 to 25 microseconds for each that is wrong: all but
-# structured content, metadata and the definitions of tools.
-MAX_TYPED_VALUES = 3_000
 MAX_PARTS = 500  # in the content of one answer: each is compared with five types
 MAX_PART_VALUES = 10_000  # in all of them; they are looked at one by one, up to the first that is wrong
 TOO_MANY_PARTS = f"an answer can have {MAX_PARTS} parts, with {MAX_PART_VALUES:,} values and names, at most"
 MAX_ERRORS_READ = 60  # of one validation: pydantic lists all or none, two microseconds for each
 MAX_LINE = 300  # characters of an error in a sentence
-OPENED_OR_CLOSED = bytes(1 if byte in b"[{" else 255 for byte in range(256))  # 255 is -1 as a signed byte
-NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-PIECE = 16 * 1024  # bytes that are counted at once
-LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
-DIGITS_AS_ZERO = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
-# A string, or the beginning of one that ends later. A line's end is never in one, and in an event stream the next line
-# may be another field.
-STRING = re.compile(rb'"(?:[^"\\\r\n]++|\\[^\r\n])*+\\?"?')
-UNCLOSED = re.compile(
-    rb'(?:[^"]++|"(?:[^"\\\r\n]++|\\[^\r\n])*+\\?["\r\n])*+"(?:[^"\\\r\n]++|\\[^\r\n])*+(?P<escape>\\?)\Z'
-)
-
-
-def extent(whole: Json, max_values: int, max_chars: int) -> tuple[int, int]:
-    """Two for each entry of its lists and objects, and the characters of its texts, names and whole numbers: what was
-    counted until one of them was too large. Takes bounded time, however large and deep it is."""
-    stack, values, chars = [whole], 1, 0
-    while stack and values <= max_values and chars <= max_chars:
-        value = stack.pop()
-        if isinstance(value, dict | list):
-            values += 2 * len(value)
-            if values > max_values:
-                break
-        if isinstance(value, dict):
-            chars += sum(map(len, value))
-            stack += value.values()
-        elif isinstance(value, list):
-            stack += value
-        elif isinstance(value, str):
-            chars += len(value)
-        elif isinstance(value, int):
-            chars += value.bit_length() // 3
-    return values, chars
-
-
-def has_more_values(whole: Json, most: int) -> bool:
-    return extent(whole, most, MAX_MESSAGE_BYTES)[0] > most
 
 
 def definition_too_large(definition: Json) -> str:
@@ -143,46 +104,6 @@ class LoopTime:
             yield
         finally:
             self.seconds += time.thread_time() - begun
-
-
-class MessageSize:
-    """How much a message of JSON has, fed in pieces: parsing takes time for each value, however short the text is.
-
-    One microsecond for a value and three for a list or object keep the longest message below 0.1 s, also on a machine
-    that takes twice as long, and a piece of 16 KiB takes a millisecond to count.
-    """
-
-    def __init__(self) -> None:
-        self.containers = self.values = self.bytes = self.depth = self._level = 0
-        self.has_long_number = False
-        self._open = b""  # of a string, or an escape, that goes on in the next piece
-        self._digits = b""  # at the end of the last piece
-
-    def feed(self, piece: bytes) -> None:
-        """Count the next piece. Brackets, commas, colons and digits in quoted text do not count."""
-        self.bytes += len(piece)
-        text = self._open + piece
-        unclosed = UNCLOSED.match(text)
-        self._open = b"" if unclosed is None else b'"' + unclosed["escape"]
-        plain = STRING.sub(b"", text)
-        self.containers += plain.count(b"[") + plain.count(b"{")
-        self.values += plain.count(b",") + plain.count(b":")
-        digits = self._digits + plain.translate(DIGITS_AS_ZERO)
-        self.has_long_number = self.has_long_number or LONG_NUMBER in digits
-        self._digits = digits[-MAX_DIGITS:]
-        steps = memoryview(plain.translate(OPENED_OR_CLOSED, NOT_BRACKETS)).cast("b")
-        levels = list(accumulate(steps, initial=self._level))
-        self.depth, self._level = max(self.depth, *levels), levels[-1]
-
-    @property
-    def too_large(self) -> bool:
-        return (
-            self.bytes > MAX_MESSAGE_BYTES
-            or self.containers > MAX_CONTAINERS
-            or self.values > MAX_VALUES
-            or self.depth > MAX_DEPTH
-            or self.has_long_number
-        )
 
 
 class RelistBackoff:

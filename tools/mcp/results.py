@@ -19,8 +19,9 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from gate.rules.action import Json
+from gate.rules.message_size import extent
 from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavailable
-from tools.mcp.limits import TOO_LONG, TOO_MANY_PARTS, error_line, extent
+from tools.mcp.limits import TOO_LONG, TOO_MANY_PARTS, error_line
 from tools.mcp.session import CallTrace
 
 MAX_KEPT = 256 * 1024  # characters of text, and bytes of structured content, that are kept of one answer

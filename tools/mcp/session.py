@@ -29,17 +29,16 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from gate.rules.message_size import MAX_TYPED_VALUES, has_more_values
 from gate.rules.sampling import SamplingRecord
 from tools.mcp.limits import (
     MAX_PART_VALUES,
     MAX_PARTS,
     MAX_TOOLS,
-    MAX_TYPED_VALUES,
     TOO_MANY_PARTS,
     ParseThrottle,
     definition_too_large,
     first_error,
-    has_more_values,
 )
 
 log = logging.getLogger(__name__)

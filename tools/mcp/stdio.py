@@ -21,14 +21,12 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
+from gate.rules.message_size import MAX_MESSAGE_BYTES, PIECE, MessageSize
 from tools.mcp.limits import (
-    MAX_MESSAGE_BYTES,
     PER_BYTE,
     PER_MESSAGE,
-    PIECE,
     TOO_LONG,
     LoopTime,
-    MessageSize,
     NoMessage,
     ParseThrottle,
     message_of,

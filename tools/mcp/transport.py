@@ -19,8 +19,9 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.server import MCPServer
 from mcp_types import CallToolResult, Implementation, JSONRPCMessage
 
+from gate.rules.message_size import MAX_MESSAGE_BYTES
 from tools.mcp.http_client import WatchedClient
-from tools.mcp.limits import MAX_MESSAGE_BYTES, NoMessage, message_of
+from tools.mcp.limits import NoMessage, message_of
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.server_requests import Sampling
 from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedTransport

@@ -23,10 +23,10 @@ from pydantic_ai.tools import ToolDefinition as ProviderTool
 from pydantic_core import from_json
 
 from gate.rules.action import Json
+from gate.rules.message_size import MessageSize, has_more_values
 from gate.rules.ports import PlannerUnavailable
 from gate.rules.task import Usage, clipped
 from tools.http_bounds import Bound, keep_bounds, reading, refuse
-from tools.mcp.limits import MessageSize, has_more_values
 from tools.model.model_api import (
     AssistantMessage,
     Message,
