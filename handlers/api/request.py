@@ -71,32 +71,29 @@ def path_id(request: web.Request, route: Route) -> str:
     return found
 
 
-async def read_body(request: web.Request) -> bytes:
+async def read_body(request: web.Request, most: int = MAX_BODY_BYTES) -> bytes:
     """The raw body. Raises Problem if it is too large, too slow or not JSON by its content type."""
-    if request.content_length and request.content_length > MAX_BODY_BYTES:
-        raise too_large()
+    if request.content_length and request.content_length > most:
+        raise too_large(most)
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            raw = await request.content.read(MAX_BODY_BYTES + 1)
-            while len(raw) <= MAX_BODY_BYTES and (more := await request.content.read(MAX_BODY_BYTES + 1)):
+            raw = await request.content.read(most + 1)
+            while len(raw) <= most and (more := await request.content.read(most + 1)):
                 raw += more
     except TimeoutError:
         raise Problem(
             408, "too_slow", f"The body did not arrive within {BODY_SECONDS:.0f} s. Send it again."
         ) from None
-    if len(raw) > MAX_BODY_BYTES:
-        raise too_large()
+    if len(raw) > most:
+        raise too_large(most)
     if raw and request.content_type != "application/json":
         raise Problem(415, "not_json", "Send the body with “Content-Type: application/json”.")
     return raw
 
 
-def too_large() -> Problem:
+def too_large(most: int) -> Problem:
     return Problem(
-        413,
-        "too_large",
-        f"A body can have {MAX_BODY_BYTES:,} bytes at most.",
-        headers={"Connection": "close"},
+        413, "too_large", f"A body can have {most:,} bytes at most.", headers={"Connection": "close"}
     )
 
 

@@ -18,16 +18,18 @@ from gate.rules.access import Token
 from gate.rules.ports import Unavailable
 from gate.rules.tool_offers import offered_tools
 from handlers.api import request as parsing
-from handlers.api.endpoint import BUSY, HEADERS, RETRY_SOON, Endpoints
+from handlers.api.endpoint import BUSY, RETRY_SOON, Endpoints
 from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
 from handlers.api.route import Problem
-from handlers.gateway import waiting
+from handlers.gateway import messages, waiting
 from handlers.gateway.calls import CALLER, Calls, Context, caller_of, channel_of
+from handlers.gateway.messages import RefusedMessage
 from handlers.gateway.results import INSTRUCTIONS, tool_page
 from handlers.gateway.waiting import Caller
 
 PATH = "/mcp"
+INITIALIZE = "initialize"  # the SDK serves it without a handler
 NAME, VERSION = "countersign", "1"
 MAX_BODY_BYTES = 4 * parsing.MAX_BODY_BYTES  # the gate limits the arguments to a quarter of that
 # Of clients with sessions, per process: more than one token can open at its rate before the first ones end.
@@ -79,9 +81,10 @@ class Gateway:
 
     def __init__(self, services: Services, endpoints: Endpoints, feed: Feed) -> None:
         self._endpoints = endpoints
+        self._server = server(services, feed)
         # Host and Origin are not checked: a browser page has no token and does not send one by itself.
         self._manager = Sessions(
-            server(services, feed),
+            self._server,
             max_request_body_size=MAX_BODY_BYTES,
             max_sessions=MAX_SESSIONS,
             session_idle_timeout=SESSION_IDLE_SECONDS,
@@ -98,18 +101,27 @@ class Gateway:
                     return await self._serve(request, token, release_slot)
         except Problem as found:
             return error_response(found)
+        except RefusedMessage as refused:
+            return messages.refusal(refused, request.headers)
         except Unavailable:
             return error_response(Problem(503, "unavailable", BUSY, headers=RETRY_SOON))
 
     async def _serve(
         self, request: web.Request, token: Token, release_slot: Callable[[], None]
     ) -> web.StreamResponse:
+        raw = b""
+        if request.method == "POST":
+            raw = await parsing.read_body(request, MAX_BODY_BYTES)
+            messages.check(raw, self._is_served)
         await self._start_sessions()
         if request.method == "GET":
             release_slot()  # it is a stream of what the server says by itself
         disconnected = asyncio.Event()
         extra_scope = {CALLER: Caller(token, disconnected, release_slot), "user": session_owner(token)}
-        return await waiting.serve(self._manager.asgi_app, request, disconnected, extra_scope)
+        return await waiting.serve(self._manager.asgi_app, request, raw, disconnected, extra_scope)
+
+    def _is_served(self, method: str) -> bool:
+        return method == INITIALIZE or self._server.get_request_handler(method) is not None
 
     async def close(self, _: web.Application) -> None:
         """Ends all sessions, at shutdown."""
@@ -137,10 +149,6 @@ def session_owner(token: Token) -> AuthenticatedUser:
 
 
 def error_response(found: Problem) -> web.Response:
-    """A problem as a JSON-RPC error, whose message MCP clients show to the person."""
+    """A problem as a JSON-RPC error."""
     code = INTERNAL_ERROR if found.status >= 500 else INVALID_REQUEST
-    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": found.detail}}
-    headers = {**HEADERS, **found.headers}
-    return web.Response(
-        status=found.status, text=parsing.plain_json(body), content_type="application/json", headers=headers
-    )
+    return messages.json_rpc_error(found.status, code, found.detail, headers=found.headers)

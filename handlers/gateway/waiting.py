@@ -21,7 +21,6 @@ from gate.rules.ids import derive_id
 from gate.rules.ports import Ledger, Unavailable
 from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
-from handlers.api.request import BODY_SECONDS
 
 Message = MutableMapping[str, Any]
 App = Callable[
@@ -39,10 +38,11 @@ Report = Callable[[Action, float], Awaitable[None]]  # the current action, and t
 
 
 async def serve(
-    app: App, request: web.Request, disconnected: asyncio.Event, extra_scope: Mapping[str, Any]
+    app: App, request: web.Request, body: bytes, disconnected: asyncio.Event, extra_scope: Mapping[str, Any]
 ) -> web.StreamResponse:
-    """The response of the application. `gone` is set as soon as the client has left; `more` goes into the scope."""
-    exchange = _Exchange(request, disconnected)
+    """The response of the application. `body`: that of the request, as it has been read. `disconnected` is set as soon
+    as the client has left."""
+    exchange = _Exchange(request, body, disconnected)
     watch = asyncio.create_task(_watch(request, disconnected))
     work = asyncio.ensure_future(app({**scope(request), **extra_scope}, exchange.receive, exchange.send))
     try:
@@ -86,24 +86,17 @@ def scope(request: web.Request) -> dict[str, Any]:
 class _Exchange:
     """The `receive` and `send` callables of one request."""
 
-    def __init__(self, request: web.Request, disconnected: asyncio.Event) -> None:
-        self._request, self._gone = request, disconnected
-        self._body_complete = False
-        self._deadline = asyncio.get_running_loop().time() + BODY_SECONDS
+    def __init__(self, request: web.Request, body: bytes, disconnected: asyncio.Event) -> None:
+        self._request, self._body, self._gone = request, body, disconnected
+        self._body_given = False
         self.response = web.StreamResponse()
 
     async def receive(self) -> Message:
-        if self._body_complete:
+        if self._body_given:
             await self._gone.wait()
             return {"type": "http.disconnect"}
-        try:
-            async with asyncio.timeout_at(self._deadline):
-                chunk = await self._request.content.readany()
-        except TimeoutError:
-            self._gone.set()
-            return {"type": "http.disconnect"}
-        self._body_complete = not chunk
-        return {"type": "http.request", "body": chunk, "more_body": not self._body_complete}
+        self._body_given = True
+        return {"type": "http.request", "body": self._body, "more_body": False}
 
     async def send(self, message: Message) -> None:
         try:

@@ -1,13 +1,17 @@
-"""The sessions of the gateway: those of one person are bounded, whatever the number of their tokens."""
+"""The sessions of the gateway, of which one person may have some, and messages that it does not take."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
+from mcp import MCPError
+from mcp_types import METHOD_NOT_FOUND
 
 from handlers.gateway import app
 from tests.api.api_server import Api, Client
+from tests.api.test_gateway import connected
 from tests.gate.gate_setup import BEN
 
 INITIALIZE = {
@@ -78,3 +82,33 @@ async def test_requests_that_open_sessions_at_the_same_time_are_counted_each(
     clients = [await api.agent() for _ in range(8)]
     found = await asyncio.gather(*(opened(client) for client in clients))
     assert sorted(status for status, _, _ in found) == [200] * 3 + [429] * 5
+
+
+async def test_a_message_with_much_for_the_sdk_to_validate_is_refused_in_a_sentence(api: Api) -> None:
+    client = await api.agent()
+    params = {"name": "desk__write", "inputResponses": {"approval": {"content": [{}] * 20_000}}}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    for version in ("2025-11-25", "2026-07-28"):
+        headers = {"Accept": ACCEPT, "MCP-Protocol-Version": version, "Mcp-Method": "tools/call"}
+        async with client.raw("POST", "/mcp", message, **headers) as response:
+            answer = await response.json()
+            assert (response.status, answer["id"]) == (400, 7)
+            assert "3,000 values and names" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_session_goes_on_after_a_method_that_is_not_served(api: Api, mode: str) -> None:
+    async with connected(await api.agent(), mode) as mcp:
+        for ask in (partial(mcp.get_prompt, "x"), mcp.list_resources):
+            with pytest.raises(MCPError) as caught:
+                await ask()
+            assert caught.value.error.code == METHOD_NOT_FOUND
+            assert "tools/list" in caught.value.error.message
+        assert (await mcp.list_tools()).tools
+
+
+async def test_a_body_that_is_too_large_is_refused_in_a_sentence(api: Api) -> None:
+    client = await api.agent()
+    async with client.raw("POST", "/mcp", {"a": "x" * app.MAX_BODY_BYTES}, Accept=ACCEPT) as response:
+        assert response.status == 413
+        assert "262,144 bytes" in (await response.json())["error"]["message"]
