@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.engine import Job
+from bot.webhook_answers import MAX_BYTES, BoundedConnector, EndlessAnswer
 from bot.webhook_hosts import NameLookups, TooManyLookups
 from gate.rules import jobs as runs
 from gate.rules.access import StreamEvent
@@ -30,7 +31,6 @@ log = logging.getLogger(__name__)
 SECONDS = 5.0  # for one try, all in all
 LOOK, LOOK_ALONE = 1.0, 5.0  # seconds between two looks for what is to be sent, and where there is no webhook
 NOT_REACHED = "It could not be reached over the open internet."
-MOST_BYTES = 64 * 1024  # of an answer; nobody reads it, so this is what is taken off the line
 
 
 class Forbidden(Exception):
@@ -104,7 +104,7 @@ class Sender:
             raise Forbidden(found)
         strict = needs_allow_list(found)
         self._literal(found, strict)
-        connector = TCPConnector(
+        connector = BoundedConnector(
             resolver=GuardedResolver(self._lookups, owner, self._allowed, strict),
             use_dns_cache=False,
             force_close=True,
@@ -112,10 +112,14 @@ class Sender:
         )
         limit = ClientTimeout(total=self._seconds)
         async with ClientSession(
-            connector=connector, timeout=limit, trust_env=False, cookie_jar=DummyCookieJar()
+            connector=connector,
+            timeout=limit,
+            trust_env=False,
+            cookie_jar=DummyCookieJar(),
+            auto_decompress=False,
         ) as session:
             async with session.post(url, data=body, headers=sent, allow_redirects=False) as answer:
-                await answer.content.read(MOST_BYTES)
+                await answer.content.read(MAX_BYTES)  # nobody reads it; it is taken off the line
                 return answer.status
 
     def _literal(self, found: Target, strict: bool) -> None:
@@ -193,7 +197,7 @@ class Deliveries:
         except InternalAddress as error:
             log.info("webhook %s: %s", hook.id, error)
             return (NOT_REACHED if hook.token else str(error)), 0
-        except (Forbidden, TooManyLookups) as error:
+        except (Forbidden, TooManyLookups, EndlessAnswer) as error:
             return str(error), 0
         except TimeoutError:
             return f"It did not answer within {SECONDS:.0f} s.", 0

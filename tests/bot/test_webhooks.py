@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from aiohttp import ClientError, web
 from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
+from bot.webhook_answers import MAX_INTERIM, PIECE, TOO_MUCH, BoundedAnswer, EndlessAnswer
 from bot.webhook_hosts import MAX_PER_OWNER, NameLookups
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
@@ -332,10 +334,9 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("what", ENDLESS)
-async def test_an_answer_without_end_is_given_up(what: str) -> None:
-    """The time for one try bounds it, however fast it comes."""
-    first, more = ENDLESS[what]
+@asynccontextmanager
+async def answering(first: bytes, more: bytes) -> AsyncIterator[str]:
+    """The URL of a receiver whose answers begin with `first` and have `more` without end."""
     tasks = set[asyncio.Task[None]]()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -345,19 +346,73 @@ async def test_an_answer_without_end_is_given_up(what: str) -> None:
         with suppress(ConnectionError):
             await reader.readuntil(b"\r\n\r\n")
             writer.write(first)
-            while not writer.is_closing():
+            while more and not writer.is_closing():
                 writer.write(more * 1000)
                 await writer.drain()
                 await asyncio.sleep(0)
         writer.close()
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
-    async with asyncio.timeout(20):
-        with suppress(TimeoutError, ClientError):  # all of which are told in words
-            assert await Sender(HOME, seconds=1.0).post(url, b"{}", {}) == 200
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
     server.close()
     await asyncio.gather(*tasks)
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_an_answer_without_end_is_given_up(what: str) -> None:
+    """Long before the time for one try is over."""
+    async with answering(*ENDLESS[what]) as url, asyncio.timeout(20):
+        with suppress(ClientError):  # which is told in words
+            assert await Sender(HOME, seconds=60).post(url, b"{}", {}) == 200
+
+
+async def test_a_receiver_that_sends_no_end_of_1xx_responses_is_told_in_words(delivering: Delivering) -> None:
+    async with answering(*ENDLESS["early hints"]) as url, delivering(url) as (scene, store, deliveries):
+        await happened(scene)
+        await store.fan_out(scene.ledger)
+        await carried(scene, deliveries)
+        assert (await store.get("h1")).problem == TOO_MUCH
+
+
+@pytest.mark.parametrize(("interim", "is_answer"), [(0, True), (MAX_INTERIM, True), (MAX_INTERIM + 1, False)])
+async def test_an_answer_may_have_few_1xx_responses_before_it(interim: int, is_answer: bool) -> None:
+    whole = ENDLESS["early hints"][1] * interim + b"HTTP/1.1 204 No Content\r\n\r\n"
+    async with answering(whole, b"") as url:
+        if is_answer:
+            assert await Sender(HOME).post(url, b"{}", {}) == 204
+        else:
+            with pytest.raises(EndlessAnswer):
+                await Sender(HOME).post(url, b"{}", {})
+
+
+async def test_of_many_1xx_responses_few_are_parsed() -> None:
+    seen: list[bytes] = []
+
+    class Parser:
+        def feed_data(self, data: bytes) -> tuple[list[Any], bool, bytes]:
+            seen.append(data)
+            count = data.count(b"103")
+            return [(SimpleNamespace(code=103, should_close=False), None)] * count, False, b""
+
+    answer = BoundedAnswer(asyncio.get_running_loop())
+    answer.connection_made(asyncio.Transport())
+    answer._parser = Parser()
+    answer.transport = None  # closed
+    answer.data_received(b"HTTP/1.1 103 \r\n\r\n" * 14_000)
+    assert sum(map(len, seen)) == PIECE
+    assert len(answer) == MAX_INTERIM
+
+
+async def test_the_status_of_an_answer_with_a_large_body_is_known() -> None:
+    head = b"HTTP/1.1 202 Accepted\r\nContent-Length: 1000000\r\n\r\n"
+    async with answering(head + b"b" * 1_000_000, b"") as url:
+        assert await Sender(HOME).post(url, b"{}", {}) == 202
+
+
+async def test_a_compressed_answer_is_not_unpacked() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n"
+    async with answering(head + b"none", b"") as url:
+        assert await Sender(HOME).post(url, b"{}", {}) == 200
 
 
 class NameServers:
