@@ -28,12 +28,13 @@ http_log = logging.getLogger("countersign.http")
 RESERVED = 256
 FEWEST = 16  # connections below which serving makes no sense
 REPORT_SECONDS = 60.0
-LATE, STALLED, CROWDED, BUSY, MALFORMED = (
+LATE, STALLED, CROWDED, BUSY, MALFORMED, LEFT = (
     "sent no whole request in time",
     "did not take the answer in time",
     "made way for a newer connection before anything of theirs was authenticated",
     "found every connection in use",
     "sent something that is not HTTP",
+    "went away before they were answered",
 )
 ENCODED = "Compressed bodies are not taken here: send the body as it is, without the header Content-Encoding."
 
@@ -121,11 +122,15 @@ class Connections:
             self._ended.clear()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """For the HTTP server's log: a request that cannot be parsed is counted, not logged with a traceback."""
-        if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        """For the HTTP server's log: what the other side did wrong is counted, not logged with a traceback."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, HttpProcessingError):
             self.count(MALFORMED)
-            return False
-        return True
+        elif isinstance(error, ConnectionResetError | BrokenPipeError):
+            self.count(LEFT)
+        else:
+            return True
+        return False
 
 
 class Connection(asyncio.Protocol):

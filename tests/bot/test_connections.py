@@ -36,6 +36,10 @@ async def _unread(_: web.Request) -> web.Response:
     return web.Response(body=b"x" * LARGE)
 
 
+async def _broken(_: web.Request) -> web.Response:
+    raise ConnectionRefusedError
+
+
 async def _body(request: web.Request) -> web.Response:
     await request.read()
     return web.Response()
@@ -47,6 +51,7 @@ async def served(**limits: float) -> AsyncIterator[int]:
     app.router.add_get("/healthz", _health)
     app.router.add_get("/signed", _signed)
     app.router.add_get("/unread", _unread)
+    app.router.add_get("/broken", _broken)
     app.router.add_post("/body", _body)
     async with listening(app, "127.0.0.1", 0, HttpLimits(**limits), grace=0.1) as port:  # type: ignore[arg-type]
         yield port
@@ -162,6 +167,35 @@ async def test_the_log_has_one_line_for_all_the_connections_that_were_ended(
     assert "made way for a newer connection" in told[0].getMessage()
     assert "is not HTTP" in told[0].getMessage()
     assert not any(one.exc_info for one in told)
+
+
+BROKEN_OFF = {
+    "a body": b"Content-Length: 5\r\n\r\nab",
+    "a body that was to be asked for": b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+    "a chunk": b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+    "an upgrade": b"Connection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", BROKEN_OFF.values(), ids=BROKEN_OFF)
+async def test_the_log_has_one_line_for_all_the_requests_that_were_broken_off(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served() as port:
+        for _ in range(20):
+            async with opened(port, 1, b"POST /body HTTP/1.1\r\nHost: x\r\n" + sent) as [(_, writer)]:
+                await writer.drain()
+        assert await get(port, "/healthz") == "HTTP/1.1 200 OK"
+    told = [one for one in caplog.records if one.levelno >= logging.WARNING]
+    assert not any(one.exc_info for one in told)
+    assert len(told) <= 1
+    assert all("went away before they were answered" in one.getMessage() for one in told)
+
+
+async def test_a_defect_of_a_handler_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    async with served() as port:
+        assert "500" in await get(port, "/broken")
+    assert [type(one.exc_info[1]) for one in caplog.records if one.exc_info] == [ConnectionRefusedError]
 
 
 async def test_a_connection_is_refused_where_all_others_are_in_use() -> None:
