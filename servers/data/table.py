@@ -25,6 +25,7 @@ TITLES = 30  # lines at the top among which the line of column names is looked f
 _TOP = 1 << 20  # bytes in which they are looked for
 _END = 8  # bytes that tell whether the last line is a whole one
 _BATCH = 10_000  # rows that are lists at one time
+_EXACT = 2.0**53  # below which a float tells each whole number from the next
 _NUMERIC = re.compile(r"(?=\D*\d)[-+\s$€£¥%\d.,'’]+")
 _DAY = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b")
 _INSTEAD = "Name a .csv, .tsv, .json or .jsonl file, or say which table."
@@ -61,7 +62,8 @@ def plain(value: Cell) -> str:
         return " ".join(composed.casefold().split())
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value).lower()
-    return f"{value:.12g}"
+    is_whole = isinstance(value, int) or (abs(value) < _EXACT and value.is_integer())
+    return str(int(value)) if is_whole else f"{value:.12g}"
 
 
 @dataclass(frozen=True)
