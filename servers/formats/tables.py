@@ -17,6 +17,7 @@ from servers.text_encoding import detect
 
 MOST_COLUMNS = 500
 MOST_ROWS = 100_000
+MOST_DIGITS = 300  # of a whole number that is one: a float has room for 308
 MOST_NAMED = 3  # names that a note names
 Cell = str | int | float | bool | None
 _QUOTED = re.compile(r'"[^"]*"')
@@ -143,9 +144,14 @@ class Doubled:
 
 def parsed(text: str, doubled: Doubled | None = None) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=(doubled or Doubled()).object)
+        return json.loads(text, object_pairs_hook=(doubled or Doubled()).object, parse_int=_whole_number)
     except (ValueError, RecursionError) as error:
         raise Refused(f"is not JSON: {error}. Mend it first.") from None
+
+
+def _whole_number(text: str) -> int | str:
+    """A number of a file; one that no calculation could take, as the text that it is in the file."""
+    return int(text) if len(text) <= MOST_DIGITS else text
 
 
 def json_rows(text: str, doubled: Doubled | None = None) -> list[list[Cell]]:
