@@ -21,7 +21,7 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import WorkSheetParser
 
-from servers.formats.tables import MOST_COLUMNS, Cell
+from servers.formats.tables import MOST_COLUMNS, MOST_DIGITS, Cell
 from servers.sandbox.protocol import Refused
 
 MOST_ENTRIES = 5_000
@@ -29,6 +29,7 @@ MOST_BYTES = 50 << 20  # of all parts, unpacked
 MOST_RATIO = 100
 MOST_NUMBERED = 1_048_576  # rows of a sheet, in the format
 MOST_NAMED = 5  # cells that a note names
+_TOO_LARGE = 10**MOST_DIGITS  # for a number that is calculated with
 FIRST_OWN_FORMAT = 164  # the number of the first format of numbers that a file gives itself
 _XML = (".xml", ".rels", ".vml")
 _FORMULA_TAG = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
@@ -285,6 +286,8 @@ def _value(value: Any) -> Cell:
         sign = "-" if value < timedelta() else ""
         return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, int) and abs(value) >= _TOO_LARGE:
         return str(value)
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
 

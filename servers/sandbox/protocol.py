@@ -13,8 +13,12 @@ from typing import Any
 MOST_JSON = 8 << 20  # bytes of a head: parsing more holds up the other threads of a bot
 MOST_PARTS = 250_000  # lists and objects in it: those take longest, 8 MB of empty lists more than a second
 MOST_VALUES = 500_000  # commas and colons outside of texts, as many as there are values and names
+MOST_DIGITS = 400  # of a number in it: to read a longer one takes time by the square of its length
 MOST_QUOTES = 200_000  # of a head whose texts are gone through
 TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # also one that does not end
+
+_DIGITS_AS_ZERO = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
+_LONG_NUMBER = b"0" * (MOST_DIGITS + 1)
 
 
 class Refused(Exception):
@@ -36,12 +40,27 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
     if text.count(b"[") + text.count(b"{") > MOST_PARTS or _values(text) > MOST_VALUES:
         raise ValueError("a head of too many parts")
     try:
-        head = json.loads(text)
+        head = _parsed(text)
     except RecursionError as error:
         raise ValueError("a head nested too deeply") from error
     if not isinstance(head, dict):
         raise ValueError("a head that is no object")
     return head, data[8 + size :]
+
+
+def _parsed(text: bytes) -> Any:
+    """JSON. Raises ValueError for a number with too many digits; in a text there may be as many."""
+    if _LONG_NUMBER not in text.translate(_DIGITS_AS_ZERO):
+        return json.loads(text)
+    return json.loads(
+        text, parse_int=lambda found: int(_short(found)), parse_float=lambda found: float(_short(found))
+    )
+
+
+def _short(digits: str) -> str:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("a head with a number of too many digits")
+    return digits
 
 
 def share(part: Any) -> float:

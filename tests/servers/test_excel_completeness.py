@@ -7,6 +7,7 @@ import zipfile
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from openpyxl import Workbook
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
@@ -28,11 +29,16 @@ def saved(book: Workbook) -> bytes:
 
 def strict(data: bytes) -> bytes:
     """As Excel saves “Strict Open XML”."""
+    return replaced(data, STRICT)
+
+
+def replaced(data: bytes, words: dict[bytes, bytes]) -> bytes:
+    """The file with other words in its parts."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
             content = old.read(name)
-            for one, other in STRICT.items():
+            for one, other in words.items():
                 content = content.replace(one, other)
             new.writestr(name, content)
     return out.getvalue()
@@ -101,3 +107,16 @@ async def test_an_empty_cell_at_the_beginning_of_the_text_of_a_sheet_stays_one(t
     sheet.append(["North", 1, 2])
     async with documents(tmp_path, a_xlsx=saved(book)) as ask:
         assert (await ask("extract_text", path="a.xlsx"))["text"] == "\tQ1\tQ2\nNorth\t1\t2\n"
+
+
+@pytest.mark.parametrize("digits", [300, 301, 401, 4300])
+async def test_a_number_with_very_many_digits_is_read_as_text(tmp_path: Path, digits: int) -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet
+    sheet.append([7890, 12])
+    number = "7" * digits
+    data = replaced(saved(book), {b"<v>7890</v>": f"<v>{number}</v>".encode()})
+    async with documents(tmp_path, a_xlsx=data) as ask:
+        rows = (await ask("read_spreadsheet", path="a.xlsx"))["rows"]
+    assert rows == [[int(number) if digits == 300 else number, 12]]
