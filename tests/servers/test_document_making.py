@@ -199,8 +199,8 @@ async def test_what_cannot_be_converted_is_said(tmp_path: Path) -> None:
     async with documents(tmp_path, a_md=b"no table", b_csv=b"a,b\n", c_json=b"[1]", d_png=b"x") as ask:
         for source, to, why in (
             ("a.md", "a.csv", "holds no tables"),
-            ("a.md", "a.xyz", "no kind that is known"),
-            ("d.png", "a.md", "no kind that is known"),
+            ("a.md", "a.xyz", "not a kind of file that I know"),
+            ("d.png", "a.md", "not a kind of file that I know"),
             ("c.json", "c.csv", "not a list of records"),
             ("a.md", "a.md", "the same file"),
             ("missing.md", "b.md", "does not exist"),
