@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gate.rules.remembered import Remembered
+
 # A path to something that holds secrets, as its canonical form ends.
 SECRET_FILE = (
     r"(?i)(^|[/\\=\s@,;&|])[.#]{0,2}(\.env([._-](?!(example|sample|template|dist)$)[\w-]{1,40})?"
@@ -60,6 +62,7 @@ WORDY_NAMES = frozenset(
 )
 
 
+@Remembered
 def ends_as_secret(text: str) -> bool:
     """Whether a text ends as such a path does; only its end is searched."""
     return SECRET.search(text, max(0, len(text) - LONGEST_END)) is not None

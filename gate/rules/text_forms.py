@@ -13,13 +13,13 @@ from email.header import decode_header, make_header
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from itertools import islice
-from typing import Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from gate.rules.listed_names import secret_names
 from gate.rules.production_files import ends_as_production
+from gate.rules.remembered import Remembered
 from gate.rules.secret_files import ends_as_secret
-from gate.rules.secret_patterns import SHORT, matched_production, matched_secrets
+from gate.rules.secret_patterns import matched_production, matched_secrets
 from gate.rules.unicode_safety import is_invisible
 from gate.rules.url_guard import NUMBER, embedded_ipv4
 
@@ -75,21 +75,6 @@ COMMENT = re.compile(r"\([^()]*\)")
 MAILBOX = re.compile(r"[^\s<>,;:()\"@]{1,64}@\[?([^\s<>,;()\"@?#&/\\\[\]]{1,255})")
 
 
-_T = TypeVar("_T")
-
-
-class _Remembered(Generic[_T]):
-    """A function of a text: each is asked for several times for one call, which may have thousands. Of long ones few
-    are kept."""
-
-    def __init__(self, make: Callable[[str], _T]) -> None:
-        self.short, self.long = lru_cache(maxsize=16_384)(make), lru_cache(maxsize=64)(make)
-        self.__doc__ = make.__doc__
-
-    def __call__(self, text: str) -> _T:
-        return self.short(text) if len(text) <= SHORT else self.long(text)
-
-
 def path_variants(text: str) -> tuple[str, ...]:
     """The forms that a text can take on its way to a file system, without the text itself.
 
@@ -100,7 +85,7 @@ def path_variants(text: str) -> tuple[str, ...]:
     return () if PLAIN.fullmatch(text) else _path_variants(text)
 
 
-@_Remembered
+@Remembered
 def _path_variants(text: str) -> tuple[str, ...]:
     forms = plain_variants(text)
     patterns = [form for form in (text, *forms) if WILD.search(form)]
@@ -108,12 +93,11 @@ def _path_variants(text: str) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys((*forms, *meant)) if form != text)
 
 
-@_Remembered
+@Remembered
 def plain_variants(text: str) -> tuple[str, ...]:
     """The same, without what the text can mean as a pattern."""
     found: dict[str, None] = {}
-    decoded = _decoded(text)
-    for one in dict.fromkeys((*decoded, *(one.translate(BREAKS) for one in decoded))):
+    for one in versions(text):
         address = URL.match(one)
         found |= dict.fromkeys(
             (_url(one) if address else _resolved(one, str), _resolved(visible_text(one), _trimmed))
@@ -128,15 +112,23 @@ def plain_variants(text: str) -> tuple[str, ...]:
     return tuple(form for form in found if form != text)
 
 
-def _decoded(text: str) -> list[str]:
+@Remembered
+def _decoded(text: str) -> tuple[str, ...]:
     """The text, and what is left of it each time that percent-encoding is taken off."""
     found = [text]
     while len(found) <= MAX_DECODED and (plain := unquote(found[-1], errors="replace")) != found[-1]:
         found.append(plain)
-    return found
+    return tuple(found)
 
 
-@_Remembered
+@Remembered
+def versions(text: str) -> tuple[str, ...]:
+    """What its forms are made of: the text decoded once, twice and so on, each as it is and without breaks."""
+    decoded = _decoded(text)
+    return tuple(dict.fromkeys((*decoded, *(one.translate(BREAKS) for one in decoded))))
+
+
+@Remembered
 def grows(text: str) -> bool:
     """Whether some form of a text is so much longer than the text that it takes long to be looked at."""
     return any(map(_grows, (*_decoded(text), _without_encoded_words(text))))
@@ -265,7 +257,7 @@ def other_variants(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*web_address(text), *(address(text) if "@" in text or "=?" in text else ()))))
 
 
-@_Remembered
+@Remembered
 def web_address(text: str) -> tuple[str, ...]:
     """An address of the web as browsers and their libraries read it (https://url.spec.whatwg.org/#url-parsing): without
     blanks around it and breaks in it, any number and kind of slashes, no user, an IPv4 address in four numbers."""
@@ -314,7 +306,7 @@ def _number(part: str) -> int:
     return int(part, 8 if part.startswith("0") and part != "0" else 10)
 
 
-@_Remembered
+@Remembered
 def visible_text(text: str) -> str:
     """What is left of a text when it is composed and what draws nothing is taken out; its separators are slashes.
 
@@ -359,7 +351,7 @@ def _url(text: str) -> str:
     return f"{parts.scheme}://{host}{path}{more}"
 
 
-@_Remembered
+@Remembered
 def address(text: str) -> tuple[str, ...]:
     """The mail addresses in a text in their canonical form: no display names, the host in lower case and ASCII."""
     plain = COMMENT.sub("", visible_text(_without_encoded_words(text)))

@@ -452,13 +452,13 @@ def test_a_call_with_more_forms_of_targets_than_can_be_checked_is_refused_before
     args: dict[str, Any],
 ) -> None:
     spec = undeclared("store")
-    caches = [cache for of in (plain_variants, _path_variants) for cache in (of.short, of.long)]
-    for cache in caches:
-        cache.cache_clear()
+    memories = (plain_variants, _path_variants)
+    for memory in memories:
+        memory.clear()
     decision = judged(spec, args)
     assert decision.verdict is Verdict.DENY
     assert "name fewer at a time" in decision.reason
-    made = sum(cache.cache_info().misses for cache in caches)
+    made = sum(memory.made for memory in memories)
     assert made <= MOST_WORK_OF_A_CALL / COST_OF_A_FORM
 
 
