@@ -19,9 +19,10 @@ Arguments that hold words by their name (`body`, `query`) are not looked at: see
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from gate.rules.remembered import Remembered
 from gate.rules.secret_files import SECRET, SECRET_NAMES
 from gate.rules.secret_patterns import matched_secrets
 
@@ -64,18 +65,46 @@ def is_file_argument(name: str) -> bool:
 
 def secret_names(text: str, of_files: bool = False) -> tuple[str, ...]:
     """The names of secret files that a text holds as names; `of_files`: it is of an argument called after files."""
-    if len(text) > LONGEST:
-        return SECRET_NAMES[:1]
-    tokens = _tokens(text)
-    suspects = frozenset(filter(SECRET.search, tokens - {".key"}))  # `f(x).key` is code
-    patterns = tuple(_patterns(tokens)) if of_files else ()
-    if not suspects:
-        return patterns
+    return _names_among_files(text) if of_files else _names_among_words(text)
+
+
+@Remembered
+def _names_among_files(text: str) -> tuple[str, ...]:
+    return (
+        SECRET_NAMES[:1] if len(text) > LONGEST else (*_patterns(_tokens(text)), *_secret_names(text, True))
+    )
+
+
+@Remembered
+def _names_among_words(text: str) -> tuple[str, ...]:
+    return SECRET_NAMES[:1] if len(text) > LONGEST else _secret_names(text, False)
+
+
+@Remembered
+def secret_words(text: str) -> frozenset[str]:
+    """The words of a text that are called as secret files are; `f(x).key` is code."""
+    return frozenset(filter(SECRET.search, _tokens(text) - {".key"}))
+
+
+def _secret_names(text: str, of_files: bool) -> tuple[str, ...]:
+    """The first of the names, so that what names many takes no longer than what names few."""
+    if not (words := secret_words(text)):
+        return ()
     lines = [pieces for line in LINES.split(text) if (pieces := _pieces(line))]
     is_list = _is_list(lines)
-    found = suspects if of_files else chain(_marked(text), _alone(lines, suspects, is_list))
+    found = sorted(words) if of_files else chain(_marked(text), _alone(lines, words, is_list))
     weak_too = _has_files(lines) if is_list else of_files and _says_only_names(text, lines)
-    return (*patterns, *sorted({name for name in found if weak_too or not _is_weak(name)})[:MOST_NAMES])
+    names = (name for name in _unlike(found) if weak_too or not _is_weak(name))
+    return tuple(islice(names, MOST_NAMES))
+
+
+def _unlike(names: Iterable[str]) -> Iterator[str]:
+    """Each of these once, as soon as it comes."""
+    seen = set[str]()
+    for name in names:
+        if name not in seen:
+            seen.add(name)
+            yield name
 
 
 def _says_only_names(text: str, lines: Sequence[Sequence[str]]) -> bool:
@@ -85,7 +114,7 @@ def _says_only_names(text: str, lines: Sequence[Sequence[str]]) -> bool:
 def _has_files(lines: Sequence[Sequence[str]]) -> bool:
     """Whether an entry of a list can only be the name of a file."""
     words = (word for pieces in lines for piece in pieces for word in piece.split())
-    return any(_is_file(word) and not _is_weak(word) for word in words)
+    return any(_is_file(word) and not _is_weak(word) for word in _unlike(words))
 
 
 def _tokens(text: str) -> set[str]:
@@ -150,8 +179,9 @@ def _is_sentence(pieces: Sequence[str]) -> bool:
 def _alone(lines: Sequence[Sequence[str]], suspects: frozenset[str], is_list: bool) -> Iterator[str]:
     """The suspects that stand alone between separators; where all is a list, also the names with blanks."""
     for pieces in lines:
-        if not _is_sentence(pieces):
-            yield from (one for piece in pieces if (one := piece.rstrip(".:")) in suspects)
+        found = [one for piece in pieces if (one := piece.rstrip(".:")) in suspects]
+        if found and not _is_sentence(pieces):
+            yield from found
         if is_list:
             yield from (name for piece in pieces for name in _within(piece, suspects))
 
@@ -173,4 +203,4 @@ def _marked(text: str) -> Iterator[str]:
         if sum(map(str.isalpha, line.split())) <= MOST_QUOTED_WORDS
         for item in QUOTED.finditer(line)
     )
-    yield from filter(SECRET.search, chain(marked, inside, quoted))
+    yield from filter(SECRET.search, _unlike(chain(marked, inside, quoted)))
