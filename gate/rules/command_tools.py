@@ -125,10 +125,14 @@ def adds_something(words: Sequence[str], args: Json) -> bool:
 def is_harmless_command(words: Sequence[str], args: Json) -> bool:
     """Whether the command of a call is one of the few that only look (of git, also those that only add)."""
     command = _command(words, args)
-    if not 0 < len(command) <= MOST_WORDS or too_many_forms([(word, path_variants) for word in command]):
+    if not 0 < len(command) <= MOST_WORDS or not _only_looks(command):
         return False
-    if any(ends_as_secret(form) for word in command for form in (word, *path_variants(word))):
+    if too_many_forms([(word, path_variants) for word in command]):
         return False
+    return not any(ends_as_secret(form) for word in command for form in (word, *path_variants(word)))
+
+
+def _only_looks(command: Sequence[str]) -> bool:
     if command[0] == "git":
         return _git(command[1:])
     if not all(map(PLAIN.fullmatch, command)) or command[0] not in READERS:
