@@ -18,15 +18,12 @@ from gate.rules.canonical_targets import (
     has_broken_path,
     too_many_targets,
 )
-from gate.rules.production_files import PRODUCTION, ends_as_production
+from gate.rules.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.rules.reviews import Phase, Review
-from gate.rules.secret_files import SECRET_FILE, ends_as_secret
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.rules.tool_names import words as words
 
-# Patterns that match only at the end of a text: in a long one, the rest need not be searched
-OF_ENDS = {SECRET_FILE: ends_as_secret, PRODUCTION: ends_as_production}
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
 
 CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DESTRUCTIVE)
@@ -86,9 +83,22 @@ class Rule:
         """Whether this rule is about this call."""
         return (
             self.names(full_name)
-            and all(any(map(_searching(pattern), texts_of(args))) for pattern in self.texts)
+            and all(any(map(searching(pattern), texts_of(args))) for pattern in self.texts)
             and (self.schema is None or matches(self.schema, args))
         )
+
+    def holds_any(self, full_name: str, forms: Iterable[Json], matches: Matches) -> bool:
+        """Whether it is about this call in one of these forms, in some of which each of its patterns is found."""
+        if self.schema is None and len(self.texts) <= 1:
+            return True
+        return any(self.holds(full_name, form, matches) for form in forms)
+
+    @property
+    def only_gates(self) -> bool:
+        """Whether it does nothing but put calls with such texts on the always-gate list, and searches all of them."""
+        least = CallClass.DESTRUCTIVE
+        gating = Rule(self.name, self.tools, always=True, at_least=least, texts=self.texts)
+        return self == gating and bool(self.texts) and OF_ENDS.keys().isdisjoint(self.texts)
 
     @property
     def spares_absolute_paths(self) -> bool:
@@ -106,13 +116,12 @@ class Rule:
         return (
             self.reads
             and self.names(full_name)
-            and any(any(map(_searching(pattern), paths)) for pattern in self.texts)
+            and any(any(map(searching(pattern), paths)) for pattern in self.texts)
         )
 
 
-def _searching(pattern: str) -> Callable[[str], object]:
-    """What finds this pattern in a text."""
-    return OF_ENDS.get(pattern) or re.compile(pattern).search
+# In place of those that only gate, where there is more text than is searched for them
+UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 
 
 def _spares_absolute(schema: Json, negated: bool = False) -> bool:
@@ -345,22 +354,23 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     relative = [form for one in given for form in argument_variants(spec.recipe.targets, one, relative=True)]
     every = [*forms, *relative]
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name)]
-    found = _found({pattern for rule in named for pattern in rule.texts}, every)
-    return [
+    bounded = [rule for rule in named if rule.only_gates]
+    # Most patterns are in none, and most texts are in many forms.
+    texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
+    first = as_long_together(texts, MOST_SEARCHED)
+    others = [rule for rule in named if not rule.only_gates]
+    found = found_patterns(_patterns(others), texts) | found_patterns(_patterns(bounded), first)
+    holding = [
         rule
         for rule in named
         if found.issuperset(rule.texts)
-        and any(
-            rule.holds(spec.full_name, form, matches)
-            for form in (forms if rule.spares_absolute_paths else every)
-        )
+        and rule.holds_any(spec.full_name, forms if rule.spares_absolute_paths else every, matches)
     ]
+    return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
 
 
-def _found(patterns: Iterable[str], forms: Iterable[Json]) -> set[str]:
-    """The patterns that are found in some text of some form: most are in none, and most texts are in many forms."""
-    texts = {text for form in forms for text in texts_of(form)}
-    return {pattern for pattern in patterns if any(map(_searching(pattern), texts))}
+def _patterns(rules: Iterable[Rule]) -> set[str]:
+    return {pattern for rule in rules for pattern in rule.texts}
 
 
 def _class_of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[CallClass, str]:

@@ -21,7 +21,8 @@ from gate.rules.canonical_targets import (
     with_canonical_paths,
     with_resolved_paths,
 )
-from gate.rules.policy import OF_ENDS, Policy, Rule, decide
+from gate.rules.pattern_search import OF_ENDS
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.production_files import PRODUCTION, PRODUCTION_NAMES
 from gate.rules.secret_files import SECRET, SECRET_FILE, SECRET_NAMES
 from gate.rules.text_forms import address, web_address
