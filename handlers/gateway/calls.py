@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import anyio
+from anyio.lowlevel import checkpoint
 from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp_types import (
@@ -115,6 +116,7 @@ class Calls:
             return results.refused(unknown_tool_text(world, params.name.replace("__", ".", 1)))
         spec, session = known[params.name].spec, await self._session(token)
         action_id = await self._action_id(token, spec, args, session)
+        await checkpoint()  # it is decided again when it is proposed: other work may go on between the two
         asked = CallRequest(action_id, session, token.user, Call(spec.server, spec.name, args))
         work = partial(self._propose, ctx, caller, asked)
         return await self._waiter.run_while_connected(caller, action_id, work) or results.disconnected()
