@@ -19,6 +19,7 @@ from gate.rules.previews import build, has_deceptive_text
 from gate.rules.steps import StepState
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
+from gate.rules.text_forms import plain_variants
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust
 from tests.patterns import seconds
 from tests.tasks import having
@@ -112,6 +113,47 @@ def test_no_long_text_takes_long_to_be_held_against_the_built_in_rules(
     number = len(largest(lambda n: {"id": repeated * n}, MAX_BYTES - 1)["id"])
     texts = iter([(repeated * number)[:number] + end for end in "123"])  # none whose forms are known already
     assert seconds(lambda: decide(policy, spec, {"id": next(texts)}, "C1", lambda *_: False), 3) < limit
+
+
+# What the texts of a list repeat, each of which has many forms that are searched for names: found by trying many.
+REPEATED_IN_LISTS = (
+    "\t]%25\t@.env",
+    "]${a}%0a](9@.env",
+    "%2525%25@.env",
+    "}''\t@@.env",
+    "#%2525аb\u0301",
+    "#%2525*(",
+    'é․%2525252525252525411.x("',
+    "//.*' ",
+    "./a\\u002e%0a\t",
+    "a.key,",
+)
+
+
+@pytest.mark.parametrize(("tool", "name"), [("create_x", "path"), ("run_command", "command")])
+@pytest.mark.parametrize("size", [257, 3_000])
+@pytest.mark.parametrize("repeated", REPEATED_IN_LISTS)
+def test_no_list_of_texts_takes_long_to_be_held_against_the_built_in_rules(
+    repeated: str, size: int, tool: str, name: str
+) -> None:
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
+    lists = iter([listed(repeated, size, end) for end in "123"])  # none whose forms are known already
+    run = lambda: decide(policy, spec, {name: next(lists)}, "C1", lambda *_: False)  # noqa: E731
+    assert seconds(run, 3) < LIMIT
+
+
+def listed(repeated: str, size: int, end: str) -> Json:
+    """As many texts of this size that repeat this as arguments may have, each ending in another way."""
+    one = (repeated * size)[:size]
+    return largest(lambda n: [f"{one}{number}.{end}" for number in range(n)], MAX_BYTES - 100)
+
+
+def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
+    policy, args = Policy("p", rules=ALWAYS), {"path": listed("]%0a](9@.env", 300, "0")}
+    decide(policy, UNREAD, args, "C1", lambda *_: False)
+    made = plain_variants.made
+    decide(policy, UNREAD, args, "C1", lambda *_: False)
+    assert plain_variants.made == made
 
 
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gate.rules.action import Json
-from gate.rules.listed_names import is_file_argument, secret_names
-from gate.rules.secret_files import SECRET_NAMES
+from gate.rules.listed_names import is_file_argument, secret_names, secret_words
+from gate.rules.remembered import Remembered
+from gate.rules.secret_files import LONGEST_END, SECRET_NAMES
 from gate.rules.secret_patterns import names_meant
 from gate.rules.templates import TemplateError, expand
 from gate.rules.text_forms import (
@@ -29,6 +30,7 @@ from gate.rules.text_forms import (
     path_variants,
     plain_variants,
     text_variants,
+    versions,
     without_root,
 )
 
@@ -38,6 +40,13 @@ COST_OF_A_FORM = 3  # as against a target without other forms
 # The same for one with signs of calls, variables or encodings, or with a way up: all its forms are made.
 COST_OF_SIGNS = 5
 SIGNS = re.compile(r"[(=%$@~]|\.\.")
+# Characters of all targets that are searched for names, each of which takes up to 0.0001 ms, and how many of them the
+# beginning of a name, a line and another sign take as long as: the last two where a word is called as a secret file is
+MOST_SEARCHED, COST_OF_A_BEGINNING, COST_OF_A_LINE, COST_OF_ANOTHER_SIGN = 450_000, 6, 80, 10
+BEGINNINGS = re.compile(r"[/\\=\s@,;&|]|(?<=[/\\=\s@,;&|])[.#]")  # a hidden file takes as long as two
+BEGINNINGS_IN_WORDS = re.compile(r"[/\\@&]|(?<=[/\\@&])[.#]")
+LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+OTHER_SIGNS = re.compile(r"[,;|:@(\['\"`\u2018-\u201f\u3001]")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
 # Characters of a text that is looked through as JSON; JSON in JSON in JSON
@@ -203,21 +212,44 @@ def _forms_to_count(text: str, of: Forms) -> tuple[str, ...]:
 def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
     """Whether these texts, each with what gives its forms, have more of them, or stand for more names, than are looked
     at for one call. It stops counting there, so that it takes no longer than what is looked at."""
-    names = work = widest = 0
+    names = work = widest = searched = 0
     for text, of in texts:
         if PLAIN.fullmatch(text):
             continue
-        if grows(text):
+        searched += cost_of_search(text) if of in (path_variants, text_variants) else 0
+        if searched > MOST_SEARCHED or grows(text):
             return True
         forms = (text, *(_forms_to_count(text, of)))
+        searched += COST_OF_A_BEGINNING * sum(map(_beginnings_at_its_end, forms))
         names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
         work += COST_OF_SIGNS if SIGNS.search(text) else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
         work += 1 + COST_OF_A_FORM * others
         widest = max(widest, len(forms))
-        if names > MAX_ALTERNATIVES_OF_A_CALL or work + widest * len(texts) // COPIES > MOST_WORK_OF_A_CALL:
+        if searched > MOST_SEARCHED or names > MAX_ALTERNATIVES_OF_A_CALL:
+            return True
+        if work + widest * len(texts) // COPIES > MOST_WORK_OF_A_CALL:
             return True
     return False
+
+
+def _beginnings_at_its_end(form: str) -> int:
+    """At how many places a name can begin in what is searched of a form."""
+    return len(BEGINNINGS.findall(form, max(0, len(form) - LONGEST_END)))
+
+
+@Remembered
+def cost_of_search(text: str) -> int:
+    """What it takes to look for names in a text and in what it is decoded to; more than the most where it is more."""
+    cost = 0
+    for one in versions(text):
+        cost += len(one) + COST_OF_A_BEGINNING * len(BEGINNINGS_IN_WORDS.findall(one))
+        if cost > MOST_SEARCHED:
+            break
+        if secret_words(one):
+            cost += COST_OF_A_LINE * len(LINES.findall(one))
+            cost += COST_OF_ANOTHER_SIGN * len(OTHER_SIGNS.findall(one))
+    return cost
 
 
 def _report_forms(text: str) -> tuple[str, ...]:
