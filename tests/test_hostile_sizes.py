@@ -101,7 +101,17 @@ ARGUMENTS: dict[str, Callable[[int], Json]] = {
 
 # What one long text repeats that takes long to be held against the patterns of the built-in rules. Those about the
 # commands of shells are searched in all of it, so it may take twice as long there.
-REPEATED = (".key ", "//.*' ", "\t//@{a,b}", "a@ü ", "./a\\u002e%0a\t", "npm ", "docker ", "prod-")
+REPEATED = (
+    ".key ",
+    "//.*' ",
+    "\t//@{a,b}",
+    "a@ü ",
+    "./a\\u002e%0a\t",
+    "npm ",
+    "docker ",
+    "prod-",
+    "=?utf-8?q?a?=|,",
+)
 
 
 @pytest.mark.parametrize(("tool", "limit"), [("create_x", LIMIT), ("run_command", 2 * LIMIT)])
@@ -127,6 +137,9 @@ REPEATED_IN_LISTS = (
     "//.*' ",
     "./a\\u002e%0a\t",
     "a.key,",
+    "=?utf-8?q?a?=\u0301|%2525,*",
+    "|Aé%2525{config/prod",
+    "%252525252525252541%25ü",
 )
 
 

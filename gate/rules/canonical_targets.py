@@ -43,6 +43,7 @@ SIGNS = re.compile(r"[(=%$@~]|\.\.")
 # Characters of all targets that are searched for names, each of which takes up to 0.0001 ms, and how many of them the
 # beginning of a name, a line and another sign take as long as: the last two where a word is called as a secret file is
 MOST_SEARCHED, COST_OF_A_BEGINNING, COST_OF_A_LINE, COST_OF_ANOTHER_SIGN = 450_000, 6, 80, 10
+COST_OF_AN_ENCODED_WORD = 400  # of a header of mail
 BEGINNINGS = re.compile(r"[/\\=\s@,;&|]|(?<=[/\\=\s@,;&|])[.#]")  # a hidden file takes as long as two
 BEGINNINGS_IN_WORDS = re.compile(r"[/\\@&]|(?<=[/\\@&])[.#]")
 LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -216,6 +217,7 @@ def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
     for text, of in texts:
         if PLAIN.fullmatch(text):
             continue
+        searched += COST_OF_AN_ENCODED_WORD * text.count("=?")
         searched += cost_of_search(text) if of in (path_variants, text_variants) else 0
         if searched > MOST_SEARCHED or grows(text):
             return True

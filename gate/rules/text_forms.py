@@ -362,6 +362,7 @@ def address(text: str) -> tuple[str, ...]:
     return tuple(one for one in found if one != text)
 
 
+@Remembered
 def _without_encoded_words(text: str) -> str:
     """Encoded words of a header in plain (RFC 2047)."""
     if "=?" not in text:
