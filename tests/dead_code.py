@@ -28,7 +28,7 @@ ALLOWED = {
     "tempdir val superscript evolve",
     "html.parser and xml.sax call them": "handle_data handle_starttag handle_endtag startElement endElement",
     "httpx2 calls it on a jar of cookies": "extract_cookies",
-    "a parameter of aiohttp's AbstractResolver": "family",
+    "a parameter of aiohttp's AbstractResolver, and what its connector makes connections with": "family _factory",
     "bot.cli.main finds a command's function by its name": "doctor export rotate_key",
     "tools.mcp.schema_fast_path finds the check of a keyword by its name": "_ref _const _additionalProperties _anyOf _allOf "
     "_minLength _maxLength _minItems _maxItems _minimum _maximum",
