@@ -31,9 +31,10 @@ from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
-from gate.rules.policy import made_private, needs_new_yes
+from gate.rules.policy import made_private
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
+from gate.rules.rule_changes import needs_new_yes
 from gate.rules.task import Task
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import MAX_TRIES, phrase_matches

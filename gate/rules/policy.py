@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,9 +30,10 @@ CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only
 NO_RULE = "no rule"
 UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
-TOO_MANY = (
+TOO_MANY = (  # the reason, and the rule
     "its arguments hold more texts that could be file names or addresses than can be checked for one call: "
-    "name fewer at a time, without {braces}, %-codes and characters that stand for several"
+    "name fewer at a time, without {braces}, %-codes and characters that stand for several",
+    "too many names",
 )
 ADDS_SOMETHING = "its command adds something"
 FOLLOWS_LINKS = "its server follows links and does not say where they lead"
@@ -270,7 +270,8 @@ def decide(
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
     if too_many_targets(spec.recipe.targets, args):
-        return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, TOO_MANY, "too many names")
+        hidden = any(rule.private and rule.names(spec.full_name) for rule in policy.rules)
+        return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *TOO_MANY, private=hidden)
     rules = _matching(policy, spec, args, matches)
     cls, reason, rule = _classify(spec, rules)
     least, why = _class_of_commands(spec, rules, args)
@@ -289,19 +290,19 @@ def decide(
     approvers = _approvers(rules)
     if rule == CLAIMED and (not policy.admins or approvers != Approvers()):
         rule = NO_RULE
-    refusal = _refusal(policy, spec, rules, channel)
-    if refusal:
-        return Decision(Verdict.DENY, cls, _risk(spec, cls, rules, asked), *refusal)
+    risk, private = _risk(spec, cls, rules, asked), any(r.private for r in rules)
+    if refusal := _refusal(policy, spec, rules, channel):  # which is told to nobody else, either
+        return Decision(Verdict.DENY, cls, risk, *refusal, private=private, secret=secret is not None)
     return Decision(
         verdict=VERDICTS[cls],
         cls=cls,
-        risk=_risk(spec, cls, rules, asked),
+        risk=risk,
         reason=reason,
         rule=rule,
         approvers=approvers,
         always_gated=always is not None,
         ttl=min((r.ttl for r in rules if r.ttl), default=None),
-        private=any(r.private for r in rules),
+        private=private,
         secret=secret is not None,
         reads=reads,
     )
@@ -324,21 +325,6 @@ def made_private(decision: Decision, private: bool = True) -> Decision:
     return decision
 
 
-def needs_new_yes(shown: Decision, now: Decision) -> bool:
-    """Whether a yes to what was shown under one decision is none to the same call under another: it may not run any
-    more, others decide on it or in another way, or anything else of it has become stricter."""
-    stricter = (
-        now.verdict is Verdict.DENY
-        or (now.private and not shown.private)
-        or (now.secret and not shown.secret)
-        or RISK_ORDER.index(now.risk) > RISK_ORDER.index(shown.risk)
-        or (now.ttl or math.inf) < (shown.ttl or math.inf)
-    )
-    if stricter or now.verdict is Verdict.RUN:  # then nobody need be asked any more
-        return stricter
-    return (now.cls, now.approvers, now.always_gated) != (shown.cls, shown.approvers, shown.always_gated)
-
-
 def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | None:
     """Why a path of a change may lead somewhere else than it says, and the name of that; None where none does."""
     if targets and targets.unresolved:
@@ -354,10 +340,10 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     relative = [form for one in given for form in argument_variants(spec.recipe.targets, one, relative=True)]
     every = [*forms, *relative]
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name)]
-    bounded = [rule for rule in named if rule.only_gates]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
     first = as_long_together(texts, MOST_SEARCHED)
+    bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
     found = found_patterns(_patterns(others), texts) | found_patterns(_patterns(bounded), first)
     holding = [

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, needs_new_yes, words
+from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, words
+from gate.rules.rule_changes import needs_new_yes
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tests.patterns import Used, grows
 from tools.mcp.schema_fast_path import always_checkable

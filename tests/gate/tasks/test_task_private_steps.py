@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from gate.actions.prepare import REFUSED_ALONE
+from gate.actions.preview import policy_decision
 from gate.rules.access import Token, TokenKind
+from gate.rules.action import Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.plan_changes import StepChange, rebuilt_plan
 from gate.rules.planner_port import Call, Done, Propose
@@ -202,3 +204,24 @@ async def test_what_rules_make_of_a_private_or_secret_result_does_not_quote_it(
     assert "doubtful by the recipe's rule" in task.reason
     assert TYPED not in repr([task.reason, *(step.confidence for step in steps(task))])
     assert TYPED not in repr([line.reason for line in await entries(office, "paused")])
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (PRIVATE_WRITES, Rule("no", ("desk.write",), texts=(r"^hr/x",), deny=True)),
+        (replace(PRIVATE_WRITES, channels=("C_HR",)),),
+    ],
+    ids=["a rule forbids it", "it belongs to another channel"],
+)
+async def test_a_call_that_is_private_and_forbidden_tells_no_arguments(
+    desk: Scene, rules: tuple[Rule, ...]
+) -> None:
+    for rule in rules:
+        desk.rule(rule)
+    task = await asked(desk, *[proposes(write(LETTER, TYPED), write("a.md"))] * 4)
+    assert TYPED not in shown(task)
+    assert TYPED not in await told(desk)
+    spec = desk.desk.specs_now["write"]
+    decision = policy_decision(desk.world, spec, {"path": LETTER, "content": TYPED}, desk.session.channel)
+    assert (decision.verdict, decision.private) == (Verdict.DENY, True)
