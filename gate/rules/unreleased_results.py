@@ -137,12 +137,13 @@ def _is_private_step(action: Action) -> bool:
     return action.private and bool(action.task)
 
 
-def private_nodes(of: Task | Action | Parties) -> frozenset[str]:
-    """The nodes of an execution, as reviews name them, of which an agent may know nothing but how they stand."""
+def public_nodes(of: Task | Action | Parties) -> frozenset[str]:
+    """The nodes of an execution, as reviews name them, of which an agent may know more than how they stand. A step that
+    is no longer in the plan is none of them: nobody knows any more whether it was private."""
     if isinstance(of, Task):
         steps = of.plan.steps if of.plan else ()
-        return frozenset(step.id for step in steps if not is_shown_in_thread(step))
-    return frozenset({of.id}) if isinstance(of, Action) and _is_private_step(of) else frozenset()
+        return frozenset(step.id for step in steps if is_shown_in_thread(step))
+    return frozenset({of.id}) if isinstance(of, Action) and not _is_private_step(of) else frozenset()
 
 
 def _without_words(action: Action) -> Action:
@@ -191,7 +192,7 @@ def _as_far_as_released(task: Task | None, action: Action) -> Action:
 def redacted_undo(original: Action, undo: Action) -> Action:
     """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
     preview and its answer may quote what the original gave: so they are told only where that has been let out."""
-    if _is_private_step(original):
+    if undo.private or _is_private_step(original):
         return _without_words(undo)
     if _is_let_out(original):
         return undo

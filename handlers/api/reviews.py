@@ -10,7 +10,7 @@ from gate.rules import access
 from gate.rules.access import TokenKind
 from gate.rules.reviews import PendingReview, Phase, ReviewDecision, ReviewRecord
 from gate.rules.tool import InvalidAnswer
-from gate.rules.unreleased_results import private_nodes
+from gate.rules.unreleased_results import public_nodes
 from gate.tasks import review_queue, step_review
 from gate.tasks.step_review import ReviewConflict
 from handlers.api import models
@@ -71,24 +71,24 @@ async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
     world, token, execution = request.world, request.token, request.params.execution_id
     found: Sequence[ReviewRecord] = ()
     whole = True  # their own decisions were made with all of it before them
-    alone: frozenset[str] = frozenset()
+    public: frozenset[str] | None = None
     if execution is not None:
         subject = await _subject(request, execution)
         about = subject.task or subject.action
         if about is not None and _sees(request, subject):
             found = await review_queue.history(world, token.team, execution)
             whole = access.may_read_held(world.policy, token, about.requester).allowed
-            alone = frozenset() if whole else private_nodes(about)
+            public = None if whole else public_nodes(about)
     elif token.kind is TokenKind.PERSON:
         found = await review_queue.history_of(world, token.team, token.user, request.params.before or 0)
-    return ApiResponse(lambda: models.History(reviews=[_record(one, whole, alone) for one in found]))
+    return ApiResponse(lambda: models.History(reviews=[_record(one, whole, public) for one in found]))
 
 
-def _record(one: ReviewRecord, whole: bool, alone: frozenset[str]) -> models.Record:
+def _record(one: ReviewRecord, whole: bool, public: frozenset[str] | None) -> models.Record:
     """A decision. Not `whole`: without the outputs that a person withheld, and of the comments on results only the
-    reason of a rejection. `alone`: the nodes of which no data and no comment is told."""
+    reason of a rejection. `public`: the only nodes whose data and comments are told; None: those of all."""
     fields = {name: getattr(one, name) for name in one.__slots__}
-    if one.node_id in alone:
+    if public is not None and one.node_id not in public:
         return models.Record(**fields | {"original_data": None, "modified_data": None, "comment": ""})
     kept_back = one.decision is ReviewDecision.REJECT or one.modified_data is not None
     if not whole and one.trigger_phase is Phase.AFTER:

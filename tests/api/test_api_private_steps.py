@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gate.actions import confirm, undo
 from gate.rules.plan_changes import StepChange
 from gate.rules.planner_port import Call, ProposedStep, ProposePlan
 from gate.rules.policy import Rule
@@ -15,7 +16,7 @@ from gate.tasks import control
 from gate.tasks import plan as flow
 from tests.api.api_server import Api
 from tests.api.test_api_result_review_steps import ways
-from tests.gate.plan_setup import on_pause, on_plan, waiting
+from tests.gate.plan_setup import on_pause, on_plan, proposes, waiting, write
 
 TYPED = "Ben earns 98,000, as typed"
 CHANGED = (StepChange("s1", 1, args={"path": "hr/x.md", "content": TYPED}), StepChange("s2", 2))
@@ -58,3 +59,65 @@ async def test_an_agent_is_told_nothing_of_what_its_person_typed_into_a_private_
         assert (await control.resume(stage.world, on_pause(task))).ok
         await now()
         assert TYPED not in await told()
+
+
+async def test_an_agent_is_told_nothing_of_a_private_step_that_has_left_the_plan(api: Api) -> None:
+    stage = api.gate
+    stage.rule(Rule("letters are private", ("desk.write",), texts=(r"^hr/",), private=True))
+    reviews = (Review("look", Phase.BEFORE, tools=("desk.write",)),)
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, reviews=reviews))
+    agent, ann = await api.agent(), await api.client()
+    stage.planner.assessments.append(Assessment(80, 2))
+    calls = [Call("desk", "write", {"path": path, "content": "?"}) for path in ("hr/x.md", "a.md")]
+    stage.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
+    made = await agent.post("/tasks", {"text": "do it"}, 201)
+
+    async def now() -> Task:
+        await stage.play()
+        task = await stage.ledger.task(made["id"])
+        assert task is not None
+        return task
+
+    assert (await flow.modify(stage.world, on_plan(await now()), CHANGED)).ok
+    assert (await flow.step_by_step(stage.world, on_plan(await now()))).ok
+    await now()
+    assert (await confirm.cancel(stage.world, stage.press(await waiting(stage)))).ok
+    stage.planner.script.append(proposes(write("z.md")))
+    assert (await flow.replan(stage.world, replace(on_plan(await now()), text="do it otherwise"))).ok
+    await now()
+    history = f"/history?execution_id={made['id']}"
+    assert len((await agent.get(history))["reviews"]) == 1
+    assert TYPED not in repr(await agent.get(history))
+    assert TYPED in repr(await ann.get(history))
+
+
+async def test_an_agent_is_told_nothing_of_an_undo_that_is_private_alone(api: Api) -> None:
+    stage = api.gate
+    agent, ann = await api.agent(), await api.client()
+    stage.planner.assessments.append(Assessment(80, 2))
+    calls = [Call("desk", "write", {"path": path, "content": "?"}) for path in ("hr/x.md", "a.md")]
+    stage.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
+    made = await agent.post("/tasks", {"text": "do it"}, 201)
+    await stage.play()
+    task = await stage.ledger.task(made["id"])
+    assert task
+    assert (await flow.approve_all(stage.world, on_plan(task))).ok
+    await stage.play()
+    task = await stage.ledger.task(made["id"])
+    assert task
+    assert task.plan
+    for name in ("write", "shred", "restore"):
+        if spec := stage.desk.specs_now.get(name):
+            bound = replace(spec.recipe, bind={"expected": "{capture.before.content}"})
+            stage.desk.specs_now[name] = replace(spec, recipe=bound)
+    stage.rule(Rule("salaries are private", ("desk.look",), texts=(r"^hr/",), private=True))
+    stage.desk.notes["hr/x.md"] = TYPED
+    action = await stage.ledger.action(task.plan.steps[0].action)
+    assert action
+    await undo.request_undo(stage.world, stage.press(action))
+    await stage.play()
+    undo_id, there = await undo.undo_slot(stage.world, action)
+    assert there
+    assert there.private
+    assert TYPED in repr(await ann.get(f"/actions/{undo_id}"))
+    assert TYPED not in repr([await agent.get(f"/actions/{undo_id}"), await agent.get("/actions?state=all")])
