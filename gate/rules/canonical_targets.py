@@ -283,13 +283,13 @@ def argument_variants(targets: Targets | None, args: Json, relative: bool = Fals
 
 
 def _argument_variants(targets: Targets | None, args: Mapping[str, Json], relative: bool) -> Iterator[Json]:
-    whole = _relative_forms if relative else partial(_forms, targets)
+    whole = _relative_forms if relative else partial(forms_below, targets)
     forms = {text: whole(text, of) for text, of in _texts(targets, args)}
     for number in range(max(map(len, forms.values()), default=0)):
         yield _mapped(targets, args, lambda text: _pick(forms.get(text, ()), number) or text)  # noqa: B023
 
 
-def _forms(targets: Targets | None, text: str, of: Forms) -> tuple[str, ...]:
+def forms_below(targets: Targets | None, text: str, of: Forms = path_variants) -> tuple[str, ...]:
     """The other forms of a target; of a path also those from the root of the disk, where its folder is known."""
     forms = of(text)
     if targets is None or of is not path_variants:
@@ -360,7 +360,7 @@ def content_paths(targets: Targets | None, args: Json) -> tuple[str, ...]:
         texts += (text for text, _ in _texts(only, args))
         if targets is None and (inside := with_parsed_json(args)) is not args:
             texts += (text for text, _ in _texts(None, inside))
-    return tuple(form for text in texts for form in (text, *_forms(targets, text, path_variants)))
+    return tuple(form for text in texts for form in (text, *forms_below(targets, text)))
 
 
 def _names_of_files(value: Json, of_files: bool = False) -> Iterator[str]:

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from gate.rules.action import CallClass, Json
-from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_forms, with_folders
+from gate.rules.canonical_targets import (
+    LONGEST_REPORTED,
+    Targets,
+    forms_below,
+    too_many_forms,
+    with_folders,
+)
 from gate.rules.listed_names import is_file_argument
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
@@ -95,11 +101,11 @@ def gated_file(
     policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
 ) -> tuple[str, Rule] | None:
     """The first of these files that the operator's rules keep from being read at once where one of the readers is asked
-    for it by name, and that rule."""
+    for it by name, and that rule. The first of the readers is the one that has found them."""
     strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
     named = [(rule, spec) for rule in strict for spec in readers if rule.names(spec.full_name)]
     for path in paths if named else ():
-        forms = (path, *path_variants(path))
+        forms = (path, *forms_below(readers[0].recipe.targets, path))
         for rule, spec in named:
             targets = spec.recipe.targets or Targets()
             names = (*targets.paths, *targets.looks)

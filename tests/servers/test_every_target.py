@@ -9,12 +9,14 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 
+from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import (
@@ -25,12 +27,12 @@ from gate.rules.canonical_targets import (
     with_canonical_paths,
     with_resolved_paths,
 )
-from gate.rules.policy import Policy, decide
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.secret_files import SECRET_FILE, SECRET_NAMES
 from gate.rules.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
 from gate.rules.secret_patterns import SECRETS as KNOWN_SECRETS
 from gate.rules.text_forms import PLAIN, _path_variants, path_variants, plain_variants
-from gate.rules.tool import Hints, ToolSpec, Trust
+from gate.rules.tool import Answer, Hints, ToolSpec, Trust
 from servers.filesystem import paths
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
@@ -594,3 +596,36 @@ async def test_a_served_folder_does_not_hide_what_its_own_name_says(
         for path in (f"{start}{file}", f"{served}/{file}"):
             asked = with_canonical_paths(recipe.targets, {**args, "path": path})
             assert judged(spec, asked).verdict is Verdict.TYPED, (name, path)
+
+
+@pytest.mark.parametrize("several", [False, True])
+async def test_a_search_gives_nothing_of_what_a_rule_keeps_by_the_name_of_the_served_folder(
+    tmp_path: Path, several: bool
+) -> None:
+    for folder in ("hr", "notes"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pay.csv").write_text(f"{folder}: Ben earns 98,000\n")
+    policy = Policy(
+        "v", (*ALWAYS, Rule("hr is private", ("*.read_file",), texts=(r"(^|/)hr/",), private=True))
+    )
+    async with Client(filesystem([tmp_path / "hr", tmp_path / "notes"][: 1 + several])) as client:
+        listed = (await client.list_tools()).tools
+        specs = [
+            ToolSpec(
+                "filesystem", tool.name, "", "", tool.input_schema, "d", trust=Trust.BUNDLED, recipe=recipe
+            )
+            for tool in listed
+            for recipe in [read_recipe((tool.meta or {})[META])]
+        ]
+        search = next(spec for spec in specs if spec.name == "search_files")
+        world: Any = SimpleNamespace(
+            policy=policy, tools=SimpleNamespace(specs=lambda: specs, problems=lambda schema, value: ())
+        )
+        for path, given in [("hr" if several else ".", False), *[("notes", True)] * several]:
+            args = with_canonical_paths(
+                search.recipe.targets, {"path": path, "pattern": "*", "contains": "Ben"}
+            )
+            made = await client.call_tool("search_files", dict(args))
+            answer = Answer(str(made.structured_content), structured=made.structured_content)
+            told = without_gated_files(world, MadeCall(search, args, "C"), answer)
+            assert ("98,000" in str(told)) == given
