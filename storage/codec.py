@@ -18,7 +18,10 @@ from gate.rules.task import Step, clipped
 
 Convert = Callable[[Any], Any]
 PLAIN = (Any, str, int, float, bool, NoneType)
-ARGS = '"args":'  # before the arguments of a proposal
+ARGS, PROPOSED = (
+    '"args":',
+    '"proposed":',
+)  # before the arguments of a proposal, now and before they were edited
 
 
 # What neither a column nor Redis can hold: NUL and lone surrogates. Written as ESC and four digits.
@@ -46,11 +49,15 @@ def loads(hint: Any, text: str) -> Any:
     return _codec(hint)[1](json.loads(restored(text)))
 
 
-def args_in(proposal: str) -> bytes:
-    """The arguments in the text of a proposal; to decode all of it takes long where its preview is. In quoted text
-    a quotation mark stands behind a backslash, so the name of the field is found nowhere else."""
-    text, _ = json.JSONDecoder().raw_decode(proposal, proposal.index(ARGS) + len(ARGS))
-    return bytes(text, "latin-1")
+def args_in(proposal: str) -> tuple[str, str]:
+    """The arguments in the text of a proposal, and those of before it was edited; to decode all of it takes long where
+    its preview is. In quoted text a quotation mark stands behind a backslash, so a field's name is found nowhere else
+    but in what was captured, between the two."""
+    read = json.JSONDecoder(strict=False).raw_decode
+    args, _ = read(proposal, proposal.index(ARGS) + len(ARGS))
+    at = proposal.rfind(PROPOSED)
+    proposed = read(proposal, at + len(PROPOSED))[0] if at > 0 else ""
+    return bytes(args, "latin-1").decode(), proposed
 
 
 def _step(data: dict[str, Json]) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import Any, Protocol
 
 from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, true, update
@@ -27,7 +28,6 @@ from storage.tables import OF_A_TOOL, ORDER, RAN, actions, tool_pins, turns
 from storage.task_tables import tasks
 
 LATEST = 5  # earlier calls of a tool that are looked at
-BEGUN = (State.EXECUTING, State.SUCCEEDED, State.UNKNOWN, State.UNDOING, State.UNDONE)
 MOST_LOOKED_AT = 200  # of a person's calls of one tool in one thread, for one just like another
 _OUTSIDE = (taints.c.session == bindparam("session"), taints.c.outside, taints.c.at >= bindparam("since"))
 _EARLIER = (
@@ -103,18 +103,16 @@ class GrantsTx:
         found = await self._tx.execute(through.union_all(asks).limit(1))
         return not self._tx.token and found.first() is None
 
-    async def ran_before(self, action: Action, bound: Collection[str]) -> bool:
+    async def asked_before(self, action: Action, bound: Collection[str]) -> bool:
         names = ("session", "requester", "server", "tool")
         same = [actions.c[name] == getattr(action, name) for name in names]
-        others = (
-            actions.c.state.in_(BEGUN),
-            actions.c.team == action.session.team,
-            actions.c.id != action.id,
-        )
+        others = (actions.c.team == action.session.team, actions.c.id != action.id)
         found = select(actions.c.proposal).where(*same, *others).limit(MOST_LOOKED_AT)
         rows = (await self._tx.execute(found)).all()
         asked = _without(stored_args(action.args), bound)
-        earlier = filter(None, (args_in(row.proposal) for row in rows))  # private ones are not kept
+        earlier = filter(
+            None, chain.from_iterable(args_in(row.proposal) for row in rows)
+        )  # not of private ones
         again = any(_without(stored_args(args), bound) == asked for args in earlier)
         return again or len(rows) == MOST_LOOKED_AT
 

@@ -15,7 +15,7 @@ from gate.rules.unicode_safety import quoted
 ENDED = "the grant that it was approved by does not cover it any more"
 OUTSIDE = "this thread has read something from outside"
 NOT_ASKED = "you have not asked for this in a new request of your own here"
-REPEATED = "exactly this was done here before"
+REPEATED = "exactly this was asked here before"
 READ = "I read {tool} meanwhile"
 OTHERS = "others have written in this thread"
 UNREAD = "I am told what {tool} says of itself, and no operator has read that"
@@ -68,13 +68,14 @@ async def _find_grant(tx: Tx, action: Action) -> Grant | None:
 async def grant_refusal(tx: Tx, world: World, action: Action) -> str:
     """Why no grant is an answer to this action, in words; "" where one may be. A grant covers what nothing but a new
     request of its giver led to. Feedback on a result is none, and no API token makes one, whoever it speaks for. As
-    thanks are not always told from a request, it never covers what has run in this thread just as it is."""
+    thanks are not always told from a request, it never covers what was asked in this thread before
+    just as it is, whatever became of it."""
     if await tx.grants.tainted(action.session):
         return OUTSIDE
     if not await tx.grants.requested(action) or await _has_admin_instruction(tx, action):
         return NOT_ASKED
     spec = world.tools.find(action.server, action.tool)
-    if await tx.grants.ran_before(action, spec.recipe.bind if spec else ()):
+    if await tx.grants.asked_before(action, spec.recipe.bind if spec else ()):
         return REPEATED
     return await untrusted_input_reason(tx, world, action.session, action.requester)
 

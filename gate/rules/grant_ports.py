@@ -27,9 +27,9 @@ class GrantsTx(Protocol):
         """Whether its requester asked for it themselves: neither it nor its task came through an API token, and its
         task came neither from feedback on a result nor from a reply that did not address the bot."""
 
-    async def ran_before(self, action: Action, bound: Collection[str]) -> bool:
-        """Whether another action of its requester, with the same tool and arguments but for the `bound` ones, was begun
-        in its thread and has not failed. Also where there are too many of this tool to look at."""
+    async def asked_before(self, action: Action, bound: Collection[str]) -> bool:
+        """Whether another action of its requester in its thread, whatever became of it, had the same tool and arguments
+        but for the `bound` ones, or had them before it was edited. Also where there are too many to look at."""
 
     async def revoke(self, grant_id: str, user: str) -> bool:
         """Take a grant back; False when it had ended before."""

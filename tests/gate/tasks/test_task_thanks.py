@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from gate.actions import confirm, edit
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.planner_port import (
@@ -338,3 +339,23 @@ async def test_yes_to_a_card_that_came_after_the_result_is_a_yes(stage: Scene) -
     action = await waiting(stage)
     await stage.say("ok", mentioned=False)
     assert (await stage.now(action.id)).state is State.SUCCEEDED
+
+
+async def test_what_its_person_changed_or_refused_is_not_run_by_a_later_grant(stage: Scene) -> None:
+    eager(stage)
+    await stage.say("pay the invoice")
+    action = await waiting(stage)
+    assert (await edit.submit(stage.world, stage.press(action), {**PAY.args, "content": "50 EUR"})).ok
+    await stage.play()
+    assert (await stage.confirm(await stage.now(action.id))).ok
+    pays_next(stage, "second.md")
+    await stage.say("and the second one")
+    refused = next(one for one in await stage.ledger.pending(TEAM) if b"second.md" in one.args)
+    assert (await confirm.cancel(stage.world, stage.press(refused))).ok
+    await stage.play()
+    await granted(stage)
+    before = len(stage.desk.calls)
+    for path in ("paid.md", "second.md"):
+        pays_next(stage, path)
+        await stage.say("спасибо", ts=f"19000000{len(path)}.000000")
+        assert len(stage.desk.calls) == before
