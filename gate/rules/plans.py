@@ -25,6 +25,7 @@ LARGE, SMALL = (
     8_000,
 )  # characters kept of a structured result: one that a later step takes, and others
 MAX_NAMES = 5  # steps named in a result
+UNDONE = "It was done, and taken back since."  # in place of what a step gave
 
 S = StepState
 
@@ -283,16 +284,24 @@ def step_sentence(step: Step) -> str:
 
 
 def is_taken_back(task: Task) -> bool:
-    """Whether all that the steps of a plan changed was taken back: then its result says nothing else."""
-    return task.plan is not None and task.result == task.plan.undone != ""
+    """Whether all that the steps of a plan changed was taken back: then its result says nothing else. Where one did
+    not go through, that may not be all: nobody may know what it did."""
+    if task.plan is None or task.plan.undone == "" or task.plan.undone != task.result:
+        return False
+    return all(
+        step.cls is CallClass.READ or step.state not in (S.ASKED, S.FAILED) for step in task.plan.steps
+    )
 
 
 def summary(plan: Plan) -> str:
     """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Moved a.md; Wrote b.md.`"""
-    counts = Counter(step.state for step in plan.steps)
+    counts = Counter(step.state for step in plan.steps if step.text != UNDONE)
+    back = sum(step.text == UNDONE for step in plan.steps)
     parts = [f"{counts[S.DONE]} of {len(plan.steps)} step{'s' * (len(plan.steps) != 1)} done"]
+    parts += [f"{back} taken back"] * (back > 0)
     parts += [f"{counts[state]} {word}" for state, word in UNFINISHED_TEXTS.items() if counts[state]]
-    done = [past_if_known(step_sentence(step)) for step in plan.steps if step.state is S.DONE]
+    kept = (step for step in plan.steps if step.state is S.DONE and step.text != UNDONE)
+    done = [past_if_known(step_sentence(step)) for step in kept]
     more = [f"{len(done) - MAX_NAMES} more"] if len(done) > MAX_NAMES else []
     listed = f": {'; '.join([*done[:MAX_NAMES], *more])}" if done else ""
     return f"{', '.join(parts)}{listed}."

@@ -99,9 +99,14 @@ def is_hold(text: str) -> bool:
     return bool(HOLD.fullmatch(_plain(text)))
 
 
+def begins_with_wait(text: str) -> bool:
+    """Whether a text asks to wait with a word for it: “one minute” alone may be the answer to a question."""
+    return bool(HOLD_AT_START.match(_plain(text)))
+
+
 def begins_with_hold(text: str) -> bool:
     """Whether a text asks to wait, whatever else it says: “hold on, I am asking Ben”."""
-    return is_hold(text) or bool(HOLD_AT_START.match(_plain(text)))
+    return is_hold(text) or begins_with_wait(text)
 
 
 def is_no(text: str) -> bool:

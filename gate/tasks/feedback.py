@@ -76,7 +76,7 @@ async def needs_changes(world: World, press: TaskPress) -> PressResult:
             request=replace(task.request, asks=True),
             reason=feedback,
             flow=_flow(task),
-            plan=plans.without_consent(task.plan) if task.plan else None,
+            plan=replace(plans.without_consent(task.plan), undone="") if task.plan else None,
         )
         changed = await move_task(tx, task, TaskEvent.CHANGE, press.user, **again)
         planned = changed.flow is Flow.PLAN

@@ -168,7 +168,7 @@ async def _clarifying(world: World, incoming: Incoming, task: Task) -> PressResu
     if not task.questions:
         return await instruct(world, incoming, task)
     press = _press(task, incoming, task.asked)
-    if thread_commands.is_hold(incoming.text):
+    if thread_commands.is_hold(incoming.text) and thread_commands.begins_with_wait(incoming.text):
         return PressResult(True, "waits", WAITS, task=task)
     if _is_short_no(incoming):
         return await plan.cancel(world, press)

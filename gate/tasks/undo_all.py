@@ -29,7 +29,6 @@ from gate.tasks.task_transitions import (
 RUNNING = "This is not over yet. Stop it first; then what was done can be taken back."
 NOTHING = "No step of this changed anything."
 UNDER_WAY = "The steps are being taken back already, one after the other."
-UNDONE = "It was done, and taken back since."
 UNDER_WAY_STATES = (State.PREPARED, State.APPROVED, State.EXECUTING)
 FAILURE_TEXTS = {
     State.FAILED: "taking it back failed{why}",
@@ -158,7 +157,7 @@ async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool
 
 
 def _is_undone(step: Step) -> Step:
-    return replace(step, output=replace(step.output, text=UNDONE, result=None))
+    return replace(step, output=replace(step.output, text=plans.UNDONE, result=None))
 
 
 async def refresh_result(world: World, task: Task) -> bool:

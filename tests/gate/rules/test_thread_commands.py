@@ -7,6 +7,7 @@ from gate.rules.thread_commands import (
     Command,
     Replace,
     begins_with_hold,
+    begins_with_wait,
     command,
     edit,
     is_hold,
@@ -201,3 +202,15 @@ def test_a_question_for_what_it_can_do_is_help(text: str):
 )
 def test_a_new_name_is_heard_only_as_the_whole_text(text: str, name: str) -> None:
     assert new_name(text) == name
+
+
+@pytest.mark.parametrize("text", ["one minute", "a second", "just a moment"])
+def test_a_time_that_may_answer_a_question_asks_to_wait_only_where_there_is_none(text: str) -> None:
+    assert is_hold(text)
+    assert not begins_with_wait(text)
+
+
+@pytest.mark.parametrize("text", ["hold on", "please wait a minute", "no, wait", "not yet"])
+def test_a_word_for_waiting_asks_to_wait_also_beside_a_question(text: str) -> None:
+    assert is_hold(text)
+    assert begins_with_wait(text)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gate.actions import undo
-from gate.actions.button_press import Press
+from gate.actions.button_press import Press, TaskPress
 from gate.rules.action import Ref
 from gate.rules.action_states import State
+from gate.rules.plans import is_taken_back
 from gate.rules.policy import Rule
 from gate.rules.task_states import TaskState as S
-from gate.tasks import control, task_runner, undo_all
+from gate.rules.tool import OutcomeUnknown
+from gate.tasks import control, feedback, task_runner, undo_all
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
 from tests.gate.plan_setup import (
     approved,
@@ -26,11 +29,13 @@ from tests.gate.plan_setup import (
     only,
     planned,
     pressed,
+    proposes,
     twice,
     waiting,
     write,
     wrote,
 )
+from views.task_progress import headline
 
 
 async def done(stage: Scene, *steps):
@@ -222,3 +227,44 @@ async def test_what_is_private_is_taken_back_as_privately(stage: Scene, how: str
     (shown,) = [one for one in stage.wall.cards.values() if one.undoes]
     assert shown.private
     assert stage.desk.refusal not in str([stage.texts, await only(stage)])
+
+
+async def test_a_plan_with_a_step_of_unknown_outcome_is_never_called_taken_back(stage: Scene):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    tool = stage.desk.call
+
+    async def breaks(server: str, name: str, args: bytes, *more: Any, **named: Any) -> Any:
+        if b"b.md" in args and name == "write":
+            raise OutcomeUnknown("the connection broke")
+        return await tool(server, name, args, *more, **named)
+
+    stage.desk.call = breaks  # type: ignore[method-assign]
+    task = await approved(stage, task)
+    assert (await pressed(stage, control.abort, on_pause(task))).ok
+    assert (await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))).ok
+    task = await only(stage)
+    assert task.plan
+    assert task.plan.undone == "Taken back: step 1 (Write a.md)."
+    assert not is_taken_back(task)
+    assert headline(task, task.plan).startswith("Stopped")
+
+
+async def test_a_plan_that_is_changed_after_it_was_taken_back_says_what_it_does_since(stage: Scene):
+    task = await done(stage)
+    assert (await pressed(stage, undo_all.undo_all, on_plan(task))).ok
+    task = await only(stage)
+    stage.planner.script = [proposes(write("c.md"))]
+    press = TaskPress(Ref(task.id, task.ends, "0"), TEAM, ANN, text="write c.md instead")
+    assert (await feedback.needs_changes(stage.world, press)).ok
+    await stage.play()
+    task = await only(stage)
+    assert task.plan
+    assert headline(task, task.plan).startswith("Waiting for a decision")
+    task = await approved(stage, task)
+    while pending := await stage.ledger.pending(TEAM):
+        await confirmed(stage, pending[0])
+    task = await only(stage)
+    assert task.plan
+    told = "2 of 4 steps done, 2 taken back: Looked a.md; Wrote c.md."
+    assert task.result == f"{told} Taken back: step 3 (Write b.md); step 1 (Write a.md)."
+    assert headline(task, task.plan).startswith("Finished")
