@@ -13,7 +13,7 @@ from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.past_tense import past_if_known
 from gate.rules.receipt import digest
-from gate.rules.steps import public_step
+from gate.rules.steps import is_shown_in_thread, public_step
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
 from gate.rules.templates import STEP as PART
@@ -236,7 +236,8 @@ def _missing_result(plan: Plan, step: Step, name: str, template: str) -> str:
             expand("{" + ".".join(path) + "}", {"steps": {source.id: source.result or {}}})
         except TemplateError:
             return f"{which}, and there is no “{'.'.join(PART.findall('.'.join(path[2:])))}” in it."
-    return f"{begin} {template}, which cannot be filled in."
+    told = template if is_shown_in_thread(step) else "an earlier step"
+    return f"{begin} {told}, which cannot be filled in."
 
 
 def with_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:

@@ -295,14 +295,14 @@ def is_shown_in_thread(step: Step) -> bool:
 
 
 def public_step(step: Step) -> Step:
-    """The step as everybody may know it: of one that is private or not judged, no arguments, no preview but the one
-    that says so, and no result. Its other words are written for everybody."""
+    """The step as everybody may know it: of one that is private or not judged, no arguments, nor the templates of those
+    that are open, no preview but the one that says so, and no result. Its other words are written for everybody."""
     if is_shown_in_thread(step):
         return step
     preview = step.preview if step.preview and HIDDEN in step.preview.notes else None
     return replace(
         step,
-        call=replace(step.call, args={}),
+        call=replace(step.call, args={}, refs={}),
         preflight=replace(step.preflight, preview=preview),
         output=replace(step.output, result=None),
     )

@@ -134,7 +134,8 @@ def _result_of(step: Step) -> str:
 
 
 def _step_text(step: Step, result: str, shorten: Shortener) -> str:
-    given = _as_json({**public_step(step).args, **step.refs})
+    told = public_step(step)
+    given = _as_json({**told.args, **told.refs})
     note = f"\nnote: {step.note}" if step.note else ""
     text = f"\n{shorten(result)}" if result else ""
     return f"{step.title}\n{step.name} {given}\nstate: {step.state}{note}{text}"

@@ -31,6 +31,7 @@ from tests.gate.plan_setup import (
     call,
     confirmed,
     entries,
+    look,
     on_plan,
     only,
     planned,
@@ -140,6 +141,34 @@ async def test_a_step_that_is_not_private_shows_its_arguments_once_its_plan_has_
     await planned(office, write("b.md", TYPED), write("a.md"))
     await office.play(timers=True)
     assert TYPED in shown(await only(office))
+
+
+# What earlier results are to give
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        TYPED + ". See {steps.1.content}",
+        TYPED + " {steps.1.content}. " + TYPED,
+        "{steps.1.content}, " + TYPED + " {steps.1.sha}",
+    ],
+)
+async def test_the_text_around_a_result_that_a_private_step_takes_is_shown_to_nobody(
+    office: Scene, form: str
+) -> None:
+    task = await planned(office, look("a.md"), write(LETTER, "-", refs={"content": form}))
+    assert steps(task)[1].is_private
+    assert TYPED not in shown(task)
+
+
+async def test_a_template_of_a_private_step_that_cannot_be_filled_in_is_not_quoted(office: Scene) -> None:
+    office.desk.notes["a.md"] = "x"
+    form = TYPED + " {steps.1.content|downloaded}"
+    plan = await planned(office, look("a.md"), write(LETTER, "-", refs={"content": form}))
+    task = await approved(office, plan)
+    assert task.reason.endswith("which cannot be filled in.")
+    assert TYPED not in shown(task) + await told(office) + await logged(office)
 
 
 # Refusals
