@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gate.rules import plans
 from gate.rules.action import CallClass, Preview, Verdict
 from gate.rules.past_tense import past_if_known
@@ -55,6 +57,7 @@ OVER = {
     StepState.FAILED: "did not go through",
     StepState.ASKED: "begun already",
 }
+ONE_RESULT = re.compile(r"\{steps\.([^{}.]+)\.([^{}]+)\}")
 Shown = list[Block]
 
 
@@ -227,7 +230,8 @@ def _open(plan: Plan, step: Step) -> Shown:
 
 
 def source(plan: Plan, form: str) -> str:
-    """`step 1 (trash_id)` for `{steps.a.trash_id}`; the template itself where it names none of the plan."""
-    parts = form.strip("{}").split(".")
-    found = next((one for one in plan.steps if len(parts) > 2 and one.id == parts[1]), None)
-    return f"step {number(plan, found)} ({'.'.join(parts[2:])})" if found else form
+    """`step 1 (trash_id)` for `{steps.a.trash_id}`; the template itself where it is more than that, or names none of
+    the plan."""
+    whole = ONE_RESULT.fullmatch(form)
+    found = plans.step_of(plan, whole[1]) if whole else None
+    return f"step {number(plan, found)} ({whole[2]})" if whole and found else form

@@ -36,6 +36,7 @@ from views import task_modals
 from views.block_kit import inline
 from views.rendering import cards
 from views.task_plan import numbers, shows
+from views.task_wording import source
 
 S = TaskState
 LOOK = ["task_resume", "review_revise", "review_refuse", "task_stop"]
@@ -150,6 +151,19 @@ def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
         "*Approve all* is your yes to step 2, exactly as shown here. Steps 3 and 4 still ask when their turn comes.",
     ):
         assert part in text
+
+
+def test_what_a_step_takes_is_named_by_its_place_only_where_nothing_stands_beside_it():
+    forms = {
+        "{steps.a.text}": "step 1 (text)",
+        "{steps.a.items[0].id}": "step 1 (items[0].id)",
+        "X {steps.a.text}": "X {steps.a.text}",
+        "{steps.a.text}. X": "{steps.a.text}. X",
+        "{steps.a.text}, {steps.a.sha}": "{steps.a.text}, {steps.a.sha}",
+        "{steps.gone.text}": "{steps.gone.text}",
+    }
+    of = plan(step(), step("b"))
+    assert {form: source(of, form) for form in forms} == forms
 
 
 @pytest.mark.parametrize(
