@@ -8,7 +8,7 @@ from gate.rules import plans
 from gate.rules.action import CallClass, Preview, Verdict
 from gate.rules.past_tense import past_if_known
 from gate.rules.settings import Switches
-from gate.rules.steps import HIDDEN, public_step
+from gate.rules.steps import HIDDEN, is_shown_in_thread, public_step
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
 from gate.rules.task_states import TaskState
 from views import preview
@@ -50,6 +50,7 @@ MODES = {
 SUMMARY = 140
 ARGUMENTS = 200
 FEW = 4
+OPEN = "Its details are shown when it comes to it."  # of a step that may yet be private
 SHORTENED = "Not shown whole here: it is too long. It will ask on its own card."
 OVER = {
     StepState.DONE: "done already",
@@ -206,8 +207,8 @@ def _title(step: Step) -> Shown:
 
 def _arguments(step: Step) -> Shown:
     """What is known of its arguments, where nothing could be looked at yet."""
-    if step.is_private:
-        return [line(words(HIDDEN, "italic"))]
+    if not is_shown_in_thread(step):
+        return [line(words(HIDDEN if step.is_private else OPEN, "italic"))]
     text = outlined(dict(step.args))
     return framed(clip(text, ARGUMENTS)) if text else []
 

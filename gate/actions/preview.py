@@ -154,6 +154,14 @@ def _reads_in_private(world: World, server: str, read: Read, scope: Mapping[str,
         return False
 
 
+def may_turn_private(world: World, spec: ToolSpec, open_args: bool) -> bool:
+    """Whether a rule may yet make a call private that is not so by what is known of it: because of what is read for it
+    first, and, with `open_args`, of arguments that it is still to be given."""
+    names = {f"{spec.server}.{read.tool}" for read in spec.recipe.capture.values()}
+    names |= {spec.full_name} if open_args else set()
+    return any(rule.private and any(map(rule.names, names)) for rule in world.policy.rules)
+
+
 async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> ReadResult:
     """The recipe's reads, each under its name: the structured result, with `text` and `error` beside it.
 

@@ -216,9 +216,18 @@ def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
 
 
 def takes_private(plan: Plan, step: Step) -> bool:
-    """Whether a step takes its arguments from a result that is for whoever asked alone."""
-    private = {one.id for one in plan.steps if one.is_private and one.state is S.DONE}
-    return not private.isdisjoint(required_steps(step))
+    """Whether a step takes arguments from a result that is, or will be, for whoever asked alone."""
+    return any(one.is_private for one in _sources(plan, step))
+
+
+def takes_unjudged(plan: Plan, step: Step) -> bool:
+    """Whether a step takes arguments from another that may yet turn out to be private."""
+    return not all(map(is_shown_in_thread, _sources(plan, step)))
+
+
+def _sources(plan: Plan, step: Step) -> list[Step]:
+    wanted = required_steps(step)
+    return [one for one in plan.steps if one.id in wanted]
 
 
 def _missing_result(plan: Plan, step: Step, name: str, template: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import DO_NOT_FIT, CallRequest, as_sentence, draft_action, unknown_tool_text
-from gate.actions.preview import make_preview, policy_decision
+from gate.actions.preview import make_preview, may_turn_private, policy_decision, reads_in_private
 from gate.rules import plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
@@ -18,8 +18,8 @@ from gate.rules.policy import made_private
 from gate.rules.ports import World
 from gate.rules.previews import default_verb
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.steps import HIDDEN, judged
-from gate.rules.task import Origin, Plan, Preflight, Step, Task
+from gate.rules.steps import HIDDEN, is_shown_in_thread, judged, with_call
+from gate.rules.task import Origin, Plan, Preflight, Step, StepState, Task
 from gate.rules.tool import ToolSpec
 
 MAX_PARALLEL = 4
@@ -69,16 +69,32 @@ async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
     slots = asyncio.Semaphore(MAX_PARALLEL)
 
     async def one(step: Step) -> Step:
-        if step.is_finished or step.rules:
+        if step.refs or not _is_new(step):
             return step
         async with slots:
             return await _preview_step(world, task, plan, step)
 
-    steps = tuple(await asyncio.gather(*map(one, plan.steps)))
+    seen = tuple(await asyncio.gather(*map(one, plan.steps)))
+    steps = await _with_takers(world, task, replace(plan, steps=seen))
     wrong = {step.id: name for step, name in plans.out_of_order(steps)}
     steps = tuple(_in_order(step, wrong.get(step.id)) for step in steps)
     kept = tuple(s if s.consent == s.preflight.seal else replace(s, consent="") for s in steps)
     return plans.with_seal(task.id, replace(plan, steps=kept))
+
+
+def _is_new(step: Step) -> bool:
+    """Whether a step is left that was not looked at since it last changed."""
+    return not step.is_finished and not step.rules
+
+
+async def _with_takers(world: World, task: Task, plan: Plan) -> tuple[Step, ...]:
+    """The steps of the plan, with those looked at, too, that take results of others: in their order, and whenever any
+    step has changed, since each is at least as private as those that it takes from."""
+    for step in plan.steps:
+        if step.refs and (_is_new(step) or step.state is StepState.WAITING):
+            seen = await _preview_step(world, task, plan, step)
+            plan = replace(plan, steps=tuple(seen if one.id == step.id else one for one in plan.steps))
+    return plan.steps
 
 
 def _in_order(step: Step, name: str | None) -> Step:
@@ -100,11 +116,12 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
     step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
     decision = policy_decision(world, spec, step.args, task.session.channel)
-    step = judged(step, decision.private or plans.takes_private(plan, step))
+    private = decision.private or reads_in_private(world, spec, step.args, task.session.channel)
+    step = _judged_as_known(world, plan, step, spec, private)
     rules = current_rules_hash(world, task, step)
     wrong = argument_problem(world, spec, step)
     if wrong:
-        said = DO_NOT_FIT.format(tool=spec.full_name) if step.is_private else wrong
+        said = DO_NOT_FIT.format(tool=spec.full_name) if not is_shown_in_thread(step) else wrong
         return with_problem(replace(step, preflight=replace(step.preflight, rules=rules)), said)
     seen = Preflight(cls=decision.cls, verdict=decision.verdict, rules=rules)
     step = replace(step, preflight=seen)
@@ -115,12 +132,22 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
     return step if step.refs else await _with_preview(world, task, step, spec)
 
 
+def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, private: bool) -> Step:
+    """The step, private or public; not judged where what is still open may make it private. `private`: its known
+    arguments are."""
+    if private or plans.takes_private(plan, step):
+        return judged(step, private=True)
+    is_open = may_turn_private(world, spec, bool(step.refs)) or plans.takes_unjudged(plan, step)
+    return with_call(step, step.call) if is_open else judged(step, private=False)
+
+
 async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
     decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
-    step = judged(step, decision.private)
+    if decision.private or not seen.unseen:  # what could not be looked at may still be private
+        step = judged(step, decision.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
         return with_problem(step, as_sentence(decision.reason))
     if decision.private:

@@ -15,15 +15,15 @@ from gate.rules.access import Token, TokenKind
 from gate.rules.action import Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.plan_changes import StepChange, rebuilt_plan
-from gate.rules.planner_port import Call, Done, Propose
+from gate.rules.planner_port import Call, Done, Propose, ProposedStep
 from gate.rules.policy import Rule
 from gate.rules.steps import Privacy
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.rules.tool import Expect
+from gate.rules.tool import Expect, Read
 from gate.tasks import plan as flow
 from handlers.api import task_responses
-from tests.gate.actions.test_action_privacy import TOLD, desk, fail_reads, logged, told
+from tests.gate.actions.test_action_privacy import PAY, TOLD, desk, fail_reads, logged, told
 from tests.gate.gate_setup import ANN, Scene
 from tests.gate.plan_setup import (
     approved,
@@ -38,18 +38,21 @@ from tests.gate.plan_setup import (
     pressed,
     proposes,
     steps,
+    waiting,
     write,
 )
 from tools.model.context import _step_text
 from tools.model.prompt import Shortener
 from tools.recipes.validation import RuleJudge
 from views import rendering, task_modals, task_plan
+from views.task_wording import OPEN
 
 __all__ = ["desk"]
 
 LETTER = "hr/x.md"
 TYPED = "Ben earns 98,000, as typed"
 PRIVATE_WRITES = Rule("letters are private", ("desk.write",), texts=(r"^hr/",), private=True)
+GIVEN = "{steps.1.content}"
 CHANGED = (StepChange("s1", 1, args={"path": LETTER, "content": TYPED}), StepChange("s2", 2))
 
 
@@ -169,6 +172,101 @@ async def test_a_template_of_a_private_step_that_cannot_be_filled_in_is_not_quot
     task = await approved(office, plan)
     assert task.reason.endswith("which cannot be filled in.")
     assert TYPED not in shown(task) + await told(office) + await logged(office)
+
+
+# What is not known yet
+
+
+def takes_path(form: str) -> ProposedStep:
+    return ProposedStep(Call("desk", "write", {"content": TYPED}), refs={"path": form})
+
+
+def takes_content(path: str, of: str = GIVEN) -> ProposedStep:
+    return ProposedStep(Call("desk", "write", {"path": path}), refs={"content": of})
+
+
+@pytest.mark.parametrize(("form", "gives"), [("hr/{steps.1.content}.md", "x"), (GIVEN, LETTER)])
+async def test_a_step_is_told_to_nobody_while_a_result_may_make_it_private(
+    office: Scene, form: str, gives: str
+) -> None:
+    office.desk.notes["a.md"] = gives
+    task = await planned(office, look("a.md"), takes_path(form))
+    assert steps(task)[1].call.privacy is Privacy.UNJUDGED
+    assert TYPED not in shown(task)
+    assert OPEN in shown(task)
+    task = await approved(office, task)
+    assert (steps(task)[1].is_private, (await waiting(office)).private) == (True, True)
+    assert TYPED not in shown(task) + await told(office)
+
+
+async def test_a_step_is_told_to_everybody_once_its_result_has_not_made_it_private(office: Scene) -> None:
+    office.desk.notes["a.md"] = "b.md"
+    task = await approved(office, await planned(office, look("a.md"), takes_path(GIVEN)))
+    assert steps(task)[1].call.privacy is Privacy.PUBLIC
+    assert TYPED in await told(office)
+
+
+async def test_a_step_whose_look_is_private_is_so_before_all_that_it_takes_is_known(desk: Scene) -> None:
+    task = await planned(desk, look("a.md"), takes_content(f"hr/{TYPED}"))
+    assert steps(task)[1].is_private
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_whose_look_is_private_does_not_tell_which_arguments_do_not_fit(desk: Scene) -> None:
+    unfit = proposes(call("write", path=LETTER, content=TYPED, **{TYPED: 1}), write("a.md"))
+    task = await asked(desk, unfit, unfit, unfit)
+    assert "not said what is wrong" in steps(task)[0].problem
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_tells_nothing_where_a_look_failed_that_a_private_one_needs(desk: Scene) -> None:
+    spec = desk.desk.specs_now["write"]
+    reads = {
+        "first": Read("look", {"path": "gone.md"}),
+        "then": Read("look", {"path": "{capture.first.content}"}),
+    }
+    desk.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, capture=reads, bind={}))
+    fail_reads(desk, that=lambda path: True)
+    task = await planned(desk, write("b.md", TYPED), write("a.md"))
+    assert steps(task)[0].call.privacy is Privacy.UNJUDGED
+    assert TYPED not in shown(task)
+
+
+@pytest.fixture
+def unseen(desk: Scene) -> Scene:
+    """A desk where nothing is read before a file is written, so that only reads can be private."""
+    spec = desk.desk.specs_now["write"]
+    desk.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, capture={}, bind={}))
+    return desk
+
+
+async def test_a_step_that_is_to_take_a_private_result_is_private_from_the_start(unseen: Scene) -> None:
+    task = await planned(unseen, look(PAY), takes_content(TYPED), takes_content(TYPED, "{steps.2.sha}"))
+    assert [step.is_private for step in steps(task)] == [True, True, True]
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_that_takes_from_one_that_may_be_private_is_told_to_nobody(unseen: Scene) -> None:
+    again = ProposedStep(Call("desk", "look", {}), refs={"path": GIVEN})
+    task = await planned(unseen, look("a.md"), again, takes_content(TYPED, "{steps.2.content}"))
+    assert [step.call.privacy for step in steps(task)][1:] == [Privacy.UNJUDGED, Privacy.UNJUDGED]
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_becomes_private_with_the_one_that_it_takes_from(unseen: Scene) -> None:
+    task = await planned(unseen, look("a.md"), takes_content(TYPED))
+    assert TYPED in shown(task)
+    changed = (StepChange("s1", 1, args={"path": PAY}), StepChange("s2", 2))
+    await pressed(unseen, flow.modify, on_plan(task), changed)
+    task = await only(unseen)
+    assert [step.is_private for step in steps(task)] == [True, True]
+    assert TYPED not in shown(task)
+
+
+async def test_a_step_that_no_rule_can_make_private_is_told_before_all_is_known(stage: Scene) -> None:
+    task = await planned(stage, look("a.md"), takes_path(GIVEN))
+    assert steps(task)[1].call.privacy is Privacy.PUBLIC
+    assert TYPED in shown(task)
 
 
 # Refusals
