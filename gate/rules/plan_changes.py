@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gate.rules.action import Json
 from gate.rules.planner_port import ProposedStep
 from gate.rules.plans import RESULT, clipped, new_attempt, out_of_order, place, step_of
-from gate.rules.steps import with_call
+from gate.rules.steps import is_shown_in_thread, with_call
 from gate.rules.task import Plan, Step, StepCall, StepState
 
 TITLE, NOTE = 200, 1000  # characters
@@ -78,13 +78,14 @@ def _new(step_id: str, one: ProposedStep, refs: Mapping[str, str]) -> Step:
 
 
 def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
-    """A step of the plan before, as it is proposed now. One that was begun is begun anew."""
+    """A step of the plan before, as it is proposed now. One that was begun is begun anew. A planner that knows all
+    arguments may quote them in a title, so one that is not for everybody keeps its own."""
     fresh = _new(before.id, one, refs)
     same = (fresh.server, fresh.tool, fresh.args) == (before.server, before.tool, before.args)
     step = before if same and not refs else with_call(before, fresh.call)
     step = replace(
         step,
-        title=fresh.title or before.title,
+        title=(is_shown_in_thread(before) and fresh.title) or before.title,
         ask=before.ask or fresh.ask,
         preflight=replace(before.preflight, rules=""),
     )

@@ -169,9 +169,9 @@ async def test_a_plan_is_changed_by_what_is_said(said: str, expected: list[str],
     assert proposed.note == ""
 
 
-async def test_steps_that_stay_keep_their_names_and_changed_ones_are_new(planner: Phrases) -> None:
+async def test_steps_keep_their_names_whether_they_stay_or_are_changed(planner: Phrases) -> None:
     steps = plan(await again(planner, "do step 3 first\nuse z instead of a.md")).steps
-    assert [step.step for step in steps] == ["s3", "s1", ""]
+    assert [step.step for step in steps] == ["s3", "s1", "s2"]
     assert steps[2].title == "Move z to archive"
 
 

@@ -60,7 +60,7 @@ class Later(str):
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One call. `refs` name other pieces by their keys, or steps that are done by their ids. `step`: the step of
-    an earlier plan that it still is, unchanged. `takes` and `gives`: paths that have to exist for it, and paths
+    an earlier plan that it is, or was made of. `takes` and `gives`: paths that have to exist for it, and paths
     that it makes. `into` and `folders`: folders that it may put something into, and folders that it makes."""
 
     key: str

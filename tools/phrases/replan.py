@@ -374,7 +374,7 @@ class Changing:
         self.pieces[places[0]] = changed
 
     def _with(self, piece: Piece, args: Mapping[str, Json], said: str) -> Piece:
-        """The piece with other arguments: no longer the step that it was. Raises Refused."""
+        """The piece with other arguments, of the step that it was, so that it stays as private. Raises Refused."""
         tools: Tools = self.understanding.tools
         spec = tools.find(piece.call.server, piece.call.tool)
         if spec is None:
@@ -385,7 +385,7 @@ class Changing:
         if wrong:
             raise Refused(wrong.text)
         call = Call(spec.server, spec.name, dict(args))
-        return replace(piece, call=call, title=title(spec, args, piece.refs, said), step="")
+        return replace(piece, call=call, title=title(spec, args, piece.refs, said))
 
     def _add(self, said: Add) -> None:
         """A further instruction. Raises Unclear."""

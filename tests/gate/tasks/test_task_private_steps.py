@@ -20,7 +20,7 @@ from gate.rules.policy import Rule
 from gate.rules.steps import Privacy
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.rules.tool import Expect, Read
+from gate.rules.tool import Expect, Read, ToolSpec
 from gate.tasks import plan as flow
 from handlers.api import task_responses
 from tests.gate.actions.test_action_privacy import PAY, TOLD, desk, fail_reads, logged, told
@@ -41,8 +41,11 @@ from tests.gate.plan_setup import (
     waiting,
     write,
 )
+from tests.tools.phrases_setup import FILE
 from tools.model.context import _step_text
 from tools.model.prompt import Shortener
+from tools.phrases.phrase_file import load_phrases
+from tools.phrases.planner import Phrases
 from tools.recipes.validation import RuleJudge
 from views import rendering, task_modals, task_plan
 from views.task_wording import OPEN
@@ -131,6 +134,31 @@ async def test_a_step_stays_private_when_the_rule_is_gone_and_when_it_is_planned
     anew: list[Any] = [replace(write("c.md", TYPED), step="s1"), replace(write("d.md"), step="s2")]
     rebuilt, _ = rebuilt_plan(task.plan, anew)
     assert [step.call.privacy for step in rebuilt] == [Privacy.PRIVATE, Privacy.UNJUDGED]
+
+
+@pytest.mark.parametrize("said", ["step 1: set path to b.md", f"replace {LETTER} with b.md"])
+@pytest.mark.parametrize("looked_at", [True, False])
+async def test_a_private_step_that_a_sentence_changes_stays_private(
+    office: Scene, said: str, looked_at: bool
+) -> None:
+    office.desk.specs_now["write"] = named_by_content(office.desk.specs_now["write"])
+    task = await modified(office, await planned(office, write(LETTER, "?"), write("a.md")))
+    if looked_at:
+        await office.play()
+    office.world = replace(office.world, planner=Phrases(load_phrases(FILE), office.desk))
+    await office.say(said, mentioned=False)
+    task = await only(office)
+    assert steps(task)[0].args == {"path": "b.md", "content": TYPED}
+    assert [(step.id, step.is_private) for step in steps(task)] == [("s1", True), ("s2", False)]
+    assert TYPED not in shown(task)
+    office.desk.specs_now.pop("write")
+    await pressed(office, flow.approve_all, on_plan(task))
+    assert TYPED not in shown(await only(office))
+
+
+def named_by_content(spec: ToolSpec) -> ToolSpec:
+    """The tool with a summary that quotes what is to be written."""
+    return replace(spec, recipe=replace(spec.recipe, summary="Write “{args.content}”"))
 
 
 async def test_arguments_of_a_private_step_that_do_not_fit_are_not_quoted(office: Scene) -> None:
