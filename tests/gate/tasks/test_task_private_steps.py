@@ -17,11 +17,13 @@ from gate.rules.always_gated import ALWAYS
 from gate.rules.plan_changes import StepChange, rebuilt_plan
 from gate.rules.planner_port import Call, Done, Propose, ProposedStep
 from gate.rules.policy import Rule
+from gate.rules.reviews import Phase, Review
 from gate.rules.steps import Privacy
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Expect, Read, ToolSpec
 from gate.tasks import plan as flow
+from gate.tasks import step_review
 from handlers.api import task_responses
 from tests.gate.actions.test_action_privacy import PAY, TOLD, desk, fail_reads, logged, told
 from tests.gate.gate_setup import ANN, Scene
@@ -32,6 +34,7 @@ from tests.gate.plan_setup import (
     confirmed,
     entries,
     look,
+    on_pause,
     on_plan,
     only,
     planned,
@@ -380,3 +383,20 @@ async def test_a_call_that_is_private_and_forbidden_tells_no_arguments(
     spec = desk.desk.specs_now["write"]
     decision = policy_decision(desk.world, spec, {"path": LETTER, "content": TYPED}, desk.session.channel)
     assert (decision.verdict, decision.private) == (Verdict.DENY, True)
+
+
+# Reviews
+
+
+@pytest.mark.parametrize("of", [look(PAY), write(LETTER, "?")], ids=["read", "change"])
+async def test_why_the_result_of_a_private_step_is_rejected_is_told_to_nobody(
+    office: Scene, of: ProposedStep
+) -> None:
+    asks = Review("looked at", Phase.AFTER, tools=("desk.look", "desk.write"))
+    office.world = replace(office.world, policy=replace(office.world.policy, reviews=(asks,)))
+    task = await approved(office, await planned(office, of, write("b.md")))
+    task = await confirmed(office) if not task.pauses else task
+    await pressed(office, step_review.reject_output, on_pause(task, text=TYPED))
+    task = await only(office)
+    assert "its result was rejected. What it gave is dropped" in task.reason
+    assert TYPED not in shown(task) + await told(office) + await logged(office)
