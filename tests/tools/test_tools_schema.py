@@ -86,6 +86,16 @@ def test_a_valid_value_has_no_problems(value: Any) -> None:
     assert problems(FILE, value) == ()
 
 
+@pytest.mark.parametrize(
+    "rule", [{"enum": []}, {"type": "string", "enum": []}, {"propertyNames": {"enum": []}}]
+)
+def test_a_schema_that_allows_no_value_says_so_of_each(rule: dict[str, Any]) -> None:
+    assert schema_error(json.dumps(rule)) == ""
+    (problem,) = problems({"properties": {"a": rule}}, {"a": {"x": 1} if "propertyNames" in rule else "x"})
+    assert problem.text == "`a` must be nothing, not x."
+    assert not problem.unsure
+
+
 def test_several_problems_are_reported_and_each_missing_name_separately() -> None:
     schema = {"type": "object", "required": ["a", "b"], "properties": {"c": {"type": "string"}}}
     assert [p.path for p in problems(schema, {"c": 1})] == [("a",), ("b",), ("c",)]

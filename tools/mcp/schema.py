@@ -83,7 +83,9 @@ def shown(value: Json) -> str:
 
 
 def either(words: list[str]) -> str:
-    """Words joined by commas and a final "or"."""
+    """Words joined by commas and a final "or"; "nothing" for none."""
+    if not words:
+        return "nothing"
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
