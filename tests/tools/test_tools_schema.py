@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.rules.tool import Problem
 from tests.patterns import seconds
-from tools.mcp.schema import MAX_PROBLEMS, TOO_COMPLEX, problems, schema_error
+from tools.mcp.schema import MAX_PROBLEMS, TOO_COMPLEX, UNCHECKABLE, problems, schema_error
 from tools.mcp.schema_fast_path import always_checkable, matches
 
 FILE = {
@@ -94,6 +95,24 @@ def test_a_schema_that_allows_no_value_says_so_of_each(rule: dict[str, Any]) -> 
     (problem,) = problems({"properties": {"a": rule}}, {"a": {"x": 1} if "propertyNames" in rule else "x"})
     assert problem.text == "`a` must be nothing, not x."
     assert not problem.unsure
+
+
+DRAFT_3, DRAFT_4 = (f"http://json-schema.org/draft-0{number}/schema#" for number in (3, 4))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"multipleOf": 0.1}, 10**350),
+        ({"multipleOf": float("inf")}, float("inf")),
+        ({"$schema": DRAFT_3, "type": "file"}, "x"),
+        ({"$schema": DRAFT_4, "$ref": 5}, "x"),
+    ],
+    ids=["an overflow", "no number", "an unknown type", "a reference that is no text"],
+)
+def test_what_cannot_be_computed_is_one_unsure_problem(schema: dict[str, Any], value: Any) -> None:
+    assert schema_error(json.dumps(schema)) == ""
+    assert problems(schema, value) == (Problem((), UNCHECKABLE, unsure=True),)
 
 
 def test_several_problems_are_reported_and_each_missing_name_separately() -> None:

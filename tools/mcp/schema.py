@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import UnknownType
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
 from referencing import Registry, Resource
@@ -35,6 +36,11 @@ Path = tuple[str | int, ...]
 MAX_PROBLEMS = 20  # problems reported at once
 MAX_KEY_LENGTH = 65_536  # characters; the arguments of a call are no longer than that
 TOO_COMPLEX = "These arguments could not be checked: the tool's schema is too complicated."
+UNCHECKABLE = (
+    "These arguments could not be checked: the tool's schema asks for something that cannot be computed."
+)
+# What jsonschema raises for it, such as where 10**350 has to be a multiple of 0.1.
+UNCOMPUTED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, UnknownType)
 # Characters formatted in the time of one step: an error of jsonschema quotes the value.
 CHARS_PER_STEP = 2_000
 MEMBERS_PER_STEP = 30  # of a list or object that are gone over in the time of one step
@@ -166,24 +172,34 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     """
     if certainly_valid(schema, value):
         return ()
-    errors: list[ValidationError] = []
     token, error_token = (
         _steps_left.set([SCHEMA_STEPS]),
         _error_steps.set(1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP),
     )
     try:
+        return _all_problems(schema, value)
+    except Unresolvable as error:
+        return _unsure(f"These arguments could not be checked: the schema refers to {error}.")
+    except UNCOMPUTED:
+        return _unsure(UNCHECKABLE)
+    finally:
+        _steps_left.reset(token)
+        _error_steps.reset(error_token)
+
+
+def _unsure(text: str) -> tuple[Problem, ...]:
+    return (Problem((), text, unsure=True),)
+
+
+def _all_problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
+    """The problems that are found within the steps; an unsure one where the steps end before the first."""
+    errors: list[ValidationError] = []
+    try:
         for error in islice(_validator(schema).iter_errors(value), MAX_PROBLEMS * MAX_PROBLEMS):
             errors.append(error)
     except (_OutOfSteps, RecursionError):
         if not errors:
-            return (Problem((), TOO_COMPLEX, unsure=True),)
-    except Unresolvable as error:
-        return (
-            Problem((), f"These arguments could not be checked: the schema refers to {error}.", unsure=True),
-        )
-    finally:
-        _steps_left.reset(token)
-        _error_steps.reset(error_token)
+            return _unsure(TOO_COMPLEX)
     errors.sort(key=lambda e: [str(s) for s in e.absolute_path])
     return tuple(islice((problem for error in errors for problem in _problems(error)), MAX_PROBLEMS))
 
