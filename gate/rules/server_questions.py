@@ -22,6 +22,7 @@ MOST_LABEL = 75  # characters of an option that Slack shows
 MOST_NAME = 200
 MOST_SCHEMA = 40_000  # characters of all texts in a schema, other values counted as one
 LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
+KINDS = ("string", "number", "integer", "boolean", "array")
 CHOICES = frozenset(["type", "enum", "enumNames", "oneOf", "anyOf"])
 KEYWORDS = frozenset("type title description default enum enumNames oneOf anyOf items format".split()) | {
     *LIMITS
@@ -138,12 +139,7 @@ def _is_long(schema: Json) -> bool:
 def _field(name: str, declared: Json) -> dict[str, Json]:
     if not isinstance(declared, dict) or not name or len(name) > MOST_NAME:
         raise NoForm("has a field that is not described, or a name that is too long")
-    kind, items = declared.get("type"), declared.get("items")
-    found = labels(items if kind == "array" and isinstance(items, dict) else declared)
-    if kind == "array" and not found:
-        raise NoForm("asks for a list that is no choice among given texts")
-    if not found and kind not in ("string", "number", "integer", "boolean"):
-        raise NoForm("has a field that is not a text, number, yes or no, or choice")
+    found = _choices(declared)
     if len(found) > MOST_OPTIONS:
         raise NoForm(f"has a field with more than {MOST_OPTIONS} choices")
     if any(not label or len(label) > MOST_LABEL for label in found.values()):
@@ -153,9 +149,22 @@ def _field(name: str, declared: Json) -> dict[str, Json]:
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in _limits(declared)):
         raise NoForm("has a field with a limit that is no number")
     kept = {key: value for key, value in declared.items() if key in KEYWORDS}
-    if isinstance(items, dict):
+    if isinstance(items := declared.get("items"), dict):
         kept["items"] = {key: value for key, value in items.items() if key in CHOICES}
     return kept
+
+
+def _choices(declared: Mapping[str, Json]) -> dict[str, str]:
+    """The choices of a field, which only a text and a list of texts have; empty for any other. Raises NoForm."""
+    kind, items, found = declared.get("type"), declared.get("items"), labels(declared)
+    if kind not in KINDS or (found and kind != "string"):
+        raise NoForm("has a field that is not a text, number, yes or no, or choice")
+    if kind != "array":
+        return found
+    found = labels(items) if isinstance(items, dict) and items.get("type", "string") == "string" else {}
+    if not found:
+        raise NoForm("asks for a list that is no choice among given texts")
+    return found
 
 
 def _limits(declared: Mapping[str, Json]) -> list[Json]:
@@ -165,17 +174,18 @@ def _limits(declared: Mapping[str, Json]) -> list[Json]:
 def labels(declared: Mapping[str, Json]) -> dict[str, str]:
     """The choices of a field with what people read for each: an enum, with `enumNames`, or a union of constants with
     titles. Empty where it is no choice. Raises NoForm."""
-    for key in ("oneOf", "anyOf"):
-        ways = declared.get(key)
-        if ways is not None:
-            if not isinstance(ways, list) or not all(_is_choice(way) for way in ways):
-                raise NoForm("has a field with alternatives that are no choices")
-            return _by_value(
-                [way["const"] for way in ways], [way.get("title") or way["const"] for way in ways]
-            )
-    values, names = declared.get("enum"), declared.get("enumNames")
-    if values is None:
+    told = [key for key in ("oneOf", "anyOf", "enum") if key in declared]
+    if len(told) > 1:
+        raise NoForm("has a field whose choices are told in two ways")
+    if not told:
         return {}
+    values, names = declared[told[0]], declared.get("enumNames")
+    if told != ["enum"]:
+        if not isinstance(values, list) or not values or not all(map(_is_choice, values)):
+            raise NoForm("has a field with alternatives that are no choices")
+        return _by_value(
+            [way["const"] for way in values], [way.get("title") or way["const"] for way in values]
+        )
     if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
         raise NoForm("has a choice among something else than texts")
     if isinstance(names, list) and len(names) == len(values) and all(isinstance(name, str) for name in names):
