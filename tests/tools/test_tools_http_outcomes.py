@@ -25,6 +25,7 @@ class ScriptedServer(http.server.BaseHTTPRequestHandler):
     """An MCP server of the legacy protocol that answers `tools/call` as the tool's name says."""
 
     protocol_version = "HTTP/1.1"
+    server: QuietHttpServer
 
     def do_POST(self) -> None:
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -103,6 +104,13 @@ class ScriptedServer(http.server.BaseHTTPRequestHandler):
         data = f"event: message\r\ndata: {json.dumps(body)}\r\n\r\n".encode()
         self.status(HTTPStatus.OK, b": hello\r\n\r\n" * 9 + data, **{"Content-Type": "text/event-stream"})
 
+    def call_resumed(self, message: Any) -> None:
+        """Ends its stream before the answer, to be resumed at once; so does each GET that resumes it."""
+        self.status(HTTPStatus.OK, b"id: 1\nretry: 0\ndata: \n\n", **{"Content-Type": "text/event-stream"})
+
+    def call_resumptions(self, message: Any) -> None:
+        self.result(message, {"content": [{"type": "text", "text": str(self.server.resumptions)}]})
+
     def call_silence(self, message: Any) -> None:
         time.sleep(1.5)
         self.hang_up()
@@ -147,7 +155,11 @@ class ScriptedServer(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def do_GET(self) -> None:
-        self.status(HTTPStatus.METHOD_NOT_ALLOWED)
+        if "Last-Event-ID" not in self.headers:
+            self.status(HTTPStatus.METHOD_NOT_ALLOWED)
+            return
+        self.server.resumptions += 1
+        self.call_resumed({})
 
     def log_message(self, format: str, *args: object) -> None:
         return
@@ -157,6 +169,7 @@ class QuietHttpServer(http.server.ThreadingHTTPServer):
     """Does not log clients that disconnect."""
 
     daemon_threads = True
+    resumptions = 0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         return
@@ -234,6 +247,15 @@ async def test_a_late_call_stays_unknown_when_its_cancellation_is_rejected(
     async with hosting(tmp_path, scripted_server) as host:
         with pytest.raises(OutcomeUnknown, match="in time"):
             await host.call("web", "silence", b"{}", 0.5)
+
+
+async def test_a_stream_that_ends_again_and_again_is_resumed_once_a_second(
+    scripted_server: ServerConfig, tmp_path: Path
+) -> None:
+    async with hosting(tmp_path, scripted_server) as host:
+        with pytest.raises(OutcomeUnknown, match="in time"):
+            await host.call("web", "resumed", b"{}", 0.5)
+        assert (await host.call("web", "resumptions", b"{}", 20)).text == "1"
 
 
 async def test_a_json_rpc_error_is_an_answer_whatever_the_status(

@@ -13,8 +13,8 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from tools.mcp.http_client import _LimitedBody
-from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, ParseThrottle
+from tools.mcp.http_client import WatchedClient, _LimitedBody
+from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, ParseThrottle
 from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
 from tools.mcp.stdio import _receive
 
@@ -168,6 +168,37 @@ async def test_a_body_in_small_chunks_lets_other_tasks_run_between_them() -> Non
             pass
         group.cancel_scope.cancel()
     assert turns >= 150
+
+
+class Empty(httpx2.AsyncBaseTransport):
+    """Answers each request at once, with nothing."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, request=request)
+
+
+async def test_there_is_a_gap_between_two_gets_of_a_server() -> None:
+    async with WatchedClient(get_gap=0.1, transport=Empty()) as client:
+        began = anyio.current_time()
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(client.get, "http://server.example/")
+        assert anyio.current_time() - began >= 0.2
+
+
+async def test_a_post_does_not_wait_for_the_gap_between_gets() -> None:
+    async with WatchedClient(get_gap=1000, transport=Empty()) as client:
+        with anyio.fail_after(20):
+            await client.get("http://server.example/")
+            await client.post("http://server.example/", json={})
+
+
+async def test_requests_of_a_server_count_for_its_share_of_loop_time() -> None:
+    async with WatchedClient(transport=Empty()) as client:
+        began, level = anyio.current_time(), PARSE_BURST + 0.1 * PARSE_SHARE
+        client._throttle.charge(began, level - PER_REQUEST)
+        await client.post("http://server.example/", json={})
+        assert anyio.current_time() - began >= 0.1
 
 
 class ChattyProcess:

@@ -12,7 +12,7 @@ import httpx2
 
 from gate.rules.message_size import MessageSize
 from tools.http_bounds import keep_bounds, reading_head
-from tools.mcp.limits import PER_CHUNK, TOO_LONG, LoopTime, ParseThrottle, parse_seconds
+from tools.mcp.limits import GET_GAP, PER_CHUNK, PER_REQUEST, TOO_LONG, LoopTime, ParseThrottle, parse_seconds
 from tools.mcp.session import CURRENT_CALL
 
 REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message
@@ -28,20 +28,32 @@ class _NoCookies(CookieJar):
 
 
 class WatchedClient(httpx2.AsyncClient):
-    """An HTTP client that records on the current call why a request did not reach the tool.
+    """An HTTP client that records on the current call why a request did not reach the tool, and waits before requests
+    that take more than the server's share of the loop's time.
 
     The SDK keeps neither the status code nor the reason why a connection failed.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, get_gap: float = GET_GAP, **settings: Any) -> None:
         super().__init__(cookies=_NoCookies(), **settings)
         keep_bounds(self)
-        self._throttle = ParseThrottle()  # one for all responses and streams of the server
+        self._throttle = ParseThrottle()  # one for all requests, responses and streams of the server
+        self._get_gap, self._next_get = get_gap, 0.0
+
+    async def _turn(self, request: httpx2.Request) -> None:
+        """Wait for the server's share of the loop's time and, with a GET, for the gap after the one before it."""
+        now = anyio.current_time()
+        seconds = self._throttle.charge(now, PER_REQUEST)
+        if request.method == "GET":
+            seconds = max(seconds, self._next_get - now)
+            self._next_get = now + seconds + self._get_gap
+        await anyio.sleep(seconds)
 
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
         call = CURRENT_CALL.get() if _is_tool_call(request) else None
         if call:
             call.rejection = ""  # a redirect that is followed does not count
+        await self._turn(request)
         try:
             with reading_head():
                 response = await super().send(request, **more)

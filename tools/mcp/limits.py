@@ -38,6 +38,8 @@ PARSE_SHARE = 0.1
 PARSE_BURST = 0.5
 # Seconds of loop time for ParseThrottle: for a message or a chunk of a body, and for its contents.
 PER_MESSAGE, PER_CHUNK, PER_PART, PER_VALUE, PER_LINE, PER_BYTE = 3e-4, 5e-5, 2e-6, 5e-7, 1e-6, 5e-9
+PER_REQUEST = 2e-3  # the same for a request over HTTP up to the body of its answer
+GET_GAP = 1.0  # seconds between two GETs: a server says itself how soon its stream is resumed, and may say 0
 TOO_LONG = (
     f"a message can have {MAX_MESSAGE_BYTES >> 20} MiB, {MAX_CONTAINERS:,} lists and objects, {MAX_DEPTH} levels "
     f"of them, {MAX_VALUES:,} values and names, and {MAX_DIGITS} digits in a number at most"
