@@ -86,9 +86,14 @@ async def read_body(request: web.Request, most: int = MAX_BODY_BYTES) -> bytes:
         ) from None
     if len(raw) > most:
         raise too_large(most)
-    if raw and request.content_type != "application/json":
+    if raw and not _says_json(request.headers.get("Content-Type", "")):
         raise Problem(415, "not_json", "Send the body with “Content-Type: application/json”.")
     return raw
+
+
+def _says_json(content_type: str) -> bool:
+    """Without aiohttp's `content_type`, which parses all of it and takes 0.8 s for 8 KB."""
+    return content_type.partition(";")[0].strip().lower() == "application/json"
 
 
 def too_large(most: int) -> Problem:

@@ -81,7 +81,7 @@ def json_rpc_error(
     headers: Mapping[str, str] | None = None,
 ) -> web.Response:
     """A JSON-RPC error, whose message MCP clients show to the person."""
-    known_id = message_id if isinstance(message_id, str | int) else None
+    known_id = message_id if isinstance(message_id, str) or type(message_id) is int else None
     body = {"jsonrpc": "2.0", "id": known_id, "error": {"code": code, "message": sentence}}
     return web.Response(
         status=status,
@@ -97,7 +97,9 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     if size.too_large:
         raise RefusedMessage(INVALID_REQUEST, TOO_LARGE)
     try:
-        message = json.loads(raw)
+        message = json.loads(
+            raw.decode()
+        )  # bytes would be read as UTF-16, too, which is not what was counted
     except ValueError:
         raise RefusedMessage(PARSE_ERROR, NO_JSON) from None
     if not isinstance(message, dict):

@@ -49,11 +49,14 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _parsed(text: bytes) -> Any:
-    """JSON. Raises ValueError for a number with too many digits; in a text there may be as many."""
+    """JSON in UTF-8, as it was counted. Raises ValueError for a number with too many digits; in a text there may be as
+    many."""
     if _LONG_NUMBER not in text.translate(_DIGITS_AS_ZERO):
-        return json.loads(text)
+        return json.loads(text.decode())
     return json.loads(
-        text, parse_int=lambda found: int(_short(found)), parse_float=lambda found: float(_short(found))
+        text.decode(),
+        parse_int=lambda found: int(_short(found)),
+        parse_float=lambda found: float(_short(found)),
     )
 
 

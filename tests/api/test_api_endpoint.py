@@ -167,6 +167,8 @@ async def test_a_malformed_idempotency_key_is_a_problem(api: Api, key: str) -> N
         (b'{"a":' * 33 + b"1" + b"}" * 33, "application/json", 400, "bad_json"),
         (b"\xff", "application/json", 400, "bad_json"),
         (b"{}", "text/plain", 415, "not_json"),
+        (b"{}", 'application/json;"";' + '"";' * 2_000, 422, "bad_request"),
+        (b"{}", "application/json" + "(" * 2_000, 415, "not_json"),
         (b"x" * 70_000, "application/json", 413, "too_large"),
         (b"{}", "application/json", 422, "bad_request"),
         (b'{"tool": "desk.write", "arguments": {}, "confirm": true}', "application/json", 422, "bad_request"),

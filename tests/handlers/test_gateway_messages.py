@@ -166,6 +166,8 @@ def test_a_call_may_answer_few_questions() -> None:
         (b"{", PARSE_ERROR, "not one JSON value"),
         (b"[]", INVALID_REQUEST, "not a JSON object"),
         (b"\xff\xfe{}", PARSE_ERROR, "not one JSON value"),
+        ('{"a":"∀"}'.encode("utf-16-le"), PARSE_ERROR, "not one JSON value"),
+        (('{"∀":' + "[" * 30_000).encode("utf-16-le"), PARSE_ERROR, "not one JSON value"),
         (b'{"id":' + b"9" * (MAX_DIGITS + 1) + b"}", INVALID_REQUEST, "400 digits"),
         (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), INVALID_REQUEST, "190 levels"),
         (b"[" + b"{}," * 25_000 + b"{}]", INVALID_REQUEST, "25,000 lists and objects"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -140,6 +141,32 @@ async def test_an_answer_that_would_take_the_library_long_is_refused_in_words(ki
     async with listening(Provider(answer(BODY[kind](odd)))) as url:
         with pytest.raises(ModelRefused, match=why):
             await asked(kind, url)
+
+
+@pytest.mark.parametrize("kind", BODY)
+@pytest.mark.parametrize("how", ["half a character", "UTF-16"])
+async def test_an_answer_that_is_read_in_another_way_than_it_is_counted_is_refused(
+    kind: str, how: str
+) -> None:
+    """30,000 wrong parts in it would take the library a second."""
+    body = BODY[kind]("[" + ",".join(["{}"] * 30_000) + "]")
+    odd = body[:-1] + b',"z":"\\ud800"}' if how == "half a character" else body.decode().encode("utf-16-le")
+    async with listening(Provider(answer(odd))) as url:
+        with pytest.raises((PlannerUnavailable, ModelRefused), match=r"the model|too many parts"):
+            await asked(kind, url)
+
+
+@pytest.mark.parametrize("kind", BODY)
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
+async def test_the_charset_that_an_answer_says_is_not_looked_for(kind: str, status: bytes) -> None:
+    """A list in an open quote takes 5 s to be read, and `punycode` as long to be decoded."""
+    for said in (b'text/plain; x="' + b";" * 90_000, b"text/plain; charset=punycode"):
+        head = b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: 300000\r\n\r\n" % (status, said)
+        async with listening(Provider(head + b"a" * 300_000)) as url:
+            begun = time.thread_time()
+            with pytest.raises((PlannerUnavailable, ModelRefused)):
+                await asked(kind, url)
+            assert time.thread_time() - begun < 2.0
 
 
 @pytest.mark.parametrize("kind", BODY)

@@ -94,6 +94,22 @@ class ScriptedServer(http.server.BaseHTTPRequestHandler):
     def call_small_event(self, message: Any) -> None:
         self.event(message, {"content": [{"type": "text", "text": "fine"}]})
 
+    def call_charset(self, message: Any) -> None:
+        """What no bound finds among the bytes, if they are read as the header says."""
+        result = {"content": [], "structuredContent": {"all": [[]] * 300_000}}
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        data = f"event: message\ndata: {body}\n\n".encode("cp037")
+        self.status(HTTPStatus.OK, data, **{"Content-Type": "text/event-stream; charset=cp037"})
+
+    def call_long_type(self, message: Any) -> None:
+        body = {
+            "jsonrpc": "2.0",
+            "id": message["id"],
+            "result": {"content": [{"type": "text", "text": "fine"}]},
+        }
+        data = f"event: message\ndata: {json.dumps(body)}\n\n".encode()
+        self.status(HTTPStatus.OK, data, **{"Content-Type": 'text/event-stream; x="' + ";" * 60_000})
+
     def call_compressed(self, message: Any) -> None:
         body = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}}
         kind = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
@@ -233,6 +249,17 @@ def test_httpx_still_has_what_the_bound_on_heads_needs() -> None:
     transport: Any = client._transport
     assert type(transport._pool._network_backend).__module__ == "tools.http_bounds"
     assert isinstance(client._mounts, dict)
+
+
+async def test_an_answer_is_read_as_it_is_counted_whatever_its_header_says(
+    scripted_server: ServerConfig, tmp_path: Path
+) -> None:
+    async with hosting(tmp_path, scripted_server) as host:
+        with pytest.raises((OutcomeUnknown, AnswerTooLong)):
+            await host.call("web", "charset", b"{}", 20)
+        begun = time.thread_time()
+        assert (await host.call("web", "long_type", b"{}", 20)).text == "fine"
+        assert time.thread_time() - begun < 0.5, "2 s and more where its charset is looked for"
 
 
 async def test_a_compressed_answer_is_refused(scripted_server: ServerConfig, tmp_path: Path) -> None:

@@ -193,11 +193,12 @@ async def test_a_post_does_not_wait_for_the_gap_between_gets() -> None:
             await client.post("http://server.example/", json={})
 
 
-async def test_requests_of_a_server_count_for_its_share_of_loop_time() -> None:
+async def test_gets_of_a_server_count_for_its_share_of_loop_time() -> None:
     async with WatchedClient(transport=Empty()) as client:
         began, level = anyio.current_time(), PARSE_BURST + 0.1 * PARSE_SHARE
         client._throttle.charge(began, level - PER_REQUEST)
-        await client.post("http://server.example/", json={})
+        await client.post("http://server.example/", json={})  # what is sent to it is ours
+        await client.get("http://server.example/")
         assert anyio.current_time() - began >= 0.1
 
 

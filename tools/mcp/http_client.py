@@ -41,13 +41,13 @@ class WatchedClient(httpx2.AsyncClient):
         self._get_gap, self._next_get = get_gap, 0.0
 
     async def _turn(self, request: httpx2.Request) -> None:
-        """Wait for the server's share of the loop's time and, with a GET, for the gap after the one before it."""
-        now = anyio.current_time()
-        seconds = self._throttle.charge(now, PER_REQUEST)
+        """Wait with a GET for the server's share of the loop's time, and for the gap after the GET before it: a server
+        that ends its streams is asked for them again. What is sent to it is ours."""
         if request.method == "GET":
-            seconds = max(seconds, self._next_get - now)
+            now = anyio.current_time()
+            seconds = max(self._throttle.charge(now, PER_REQUEST), self._next_get - now)
             self._next_get = now + seconds + self._get_gap
-        await anyio.sleep(seconds)
+            await anyio.sleep(seconds)
 
     async def send(self, request: httpx2.Request, **more: Any) -> httpx2.Response:
         call = CURRENT_CALL.get() if _is_tool_call(request) else None
@@ -63,6 +63,9 @@ class WatchedClient(httpx2.AsyncClient):
             raise
         if call and (response.is_redirect or response.status_code in REJECTING_STATUSES):
             call.rejection = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+        response.encoding = (
+            "utf-8"  # as it is counted; what the server says of it takes long to be read or to decode
+        )
         if not response.is_stream_consumed:
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _LimitedBody(response.stream, response.headers, self._throttle)

@@ -66,9 +66,11 @@ TOO_LONG = "its answer is longer than {} KiB. An admin can raise `output_tokens`
 COMPRESSED = "its answer is compressed, which was not asked for. An admin can look into its address"
 # What the library looks at one by one: two for a call, three with its arguments. It takes 30 µs for each that is wrong.
 MAX_VALUES = 2_000
+NO_JSON = "its answer is not JSON in UTF-8"
 TOO_MANY = "its answer has too many parts. Please ask for less"
 PIECE = 16 * 1024  # bytes that are counted at once
 SHOWN = 300  # characters of an error
+UNREADABLE = "the model's answer could not be read"
 
 
 class ProviderModel:
@@ -142,6 +144,8 @@ class ProviderModel:
             ) from error
         except errors.AgentRunError as error:
             raise _to_planner_error(error) from error
+        except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise PlannerUnavailable(UNREADABLE) from error  # the library trips over an odd answer
         used = response.usage
         usage = Usage(1, used.input_tokens, used.output_tokens)
         return Response(_from_provider_message(response), usage, response.finish_reason == "length")
@@ -195,22 +199,29 @@ def _bounded(kind: Callable[..., httpx2.AsyncClient]) -> Any:
 
 async def _check(response: httpx2.Response) -> None:
     """Let the library see no answer that takes it long. Raises httpx2.RemoteProtocolError."""
+    response.encoding = (
+        "utf-8"  # as it is counted; what the header says of it takes long to be read or to decode
+    )
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         refuse(COMPRESSED)  # its size says nothing of what it unpacks to
     body = await response.aread()
+    if response.is_error:
+        return  # the library only quotes it
     size = MessageSize()
     for start in range(0, len(body), PIECE):
         size.feed(body[start : start + PIECE])
-    if size.too_large or has_more_values(_looked_at(body), MAX_VALUES):
+    if size.too_large:
+        refuse(TOO_MANY)
+    try:
+        answer = from_json(body)
+    except ValueError as error:  # the library may read it all the same: as UTF-16, or with half a character
+        raise httpx2.RemoteProtocolError(NO_JSON) from error
+    if has_more_values(_looked_at(answer), MAX_VALUES):
         refuse(TOO_MANY)
 
 
-def _looked_at(body: bytes) -> Json:
+def _looked_at(answer: Json) -> Json:
     """What of an answer has a form of its own: arguments of calls, which Anthropic sends as JSON, have none."""
-    try:
-        answer = from_json(body)
-    except ValueError:
-        return None
     parts = answer.get("content") if isinstance(answer, dict) else None
     if not isinstance(parts, list):
         return answer
@@ -223,7 +234,7 @@ def _to_planner_error(error: errors.AgentRunError) -> Exception:
     for kind, reason in PERMANENT_ERRORS:
         if isinstance(error, kind):
             return ModelRefused(f"I cannot think about this: {reason}.")
-    return PlannerUnavailable(f"the model's answer could not be read: {clipped(str(error), SHOWN)}")
+    return PlannerUnavailable(f"{UNREADABLE}: {clipped(str(error), SHOWN)}")
 
 
 def _to_provider_tool(tool: ToolDefinition) -> ProviderTool:
