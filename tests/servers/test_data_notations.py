@@ -53,7 +53,9 @@ async def test_a_german_ledger_is_read_and_each_fault_in_it_is_named(tmp_path: P
         f"{len(FAULTS & named) - 1} of {len(FAULTS) - 1} faults found, {len(named - FAULTS)} too much"
         == told("data.summarize_anomalies")
     )
-    assert "In nearly all rows this is “Netto” + “USt”. Here that would be row 4 4,760" in whys(odd, "Brutto", "total")
+    assert "In nearly all rows this is “Netto” + “USt”. Here that would be row 4 4,760" in whys(
+        odd, "Brutto", "total"
+    )
     assert "The rows above add up to 22,580.87; this says 22,581.87." in whys(odd, "Brutto", "total")
     assert odd["assumed"] == [
         "2 lines are above the column names left out: Rechnungsausgang der Muster GmbH, Werk 2; Stand: 31.01.2026.",
