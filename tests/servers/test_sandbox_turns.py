@@ -78,7 +78,9 @@ def sandbox() -> Iterator[Sandbox]:
     made.tell_apart(OWNER.get)
     yield made
     made.stop()
-    while made._turns._taken:  # what had waited for a turn has begun since, in a thread that outlives its call
+    while (
+        made._turns._taken
+    ):  # what had waited for a turn has begun since, in a thread that outlives its call
         made.stop()
         threading.Event().wait(0.02)
 
