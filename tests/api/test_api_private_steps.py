@@ -14,12 +14,29 @@ from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Task
 from gate.tasks import control
 from gate.tasks import plan as flow
-from tests.api.api_server import Api
+from tests.api.api_server import Api, Client
 from tests.api.test_api_result_review_steps import ways
 from tests.gate.plan_setup import on_pause, on_plan, proposes, waiting, write
 
 TYPED = "Ben earns 98,000, as typed"
 CHANGED = (StepChange("s1", 1, args={"path": "hr/x.md", "content": TYPED}), StepChange("s2", 2))
+
+
+async def planned(api: Api, agent: Client) -> str:
+    """The id of an agent's task whose plan writes a letter and a note."""
+    api.gate.planner.assessments.append(Assessment(80, 2))
+    calls = [Call("desk", "write", {"path": path, "content": "?"}) for path in ("hr/x.md", "a.md")]
+    api.gate.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
+    made = await agent.post("/tasks", {"text": "do it"}, 201)
+    return str(made["id"])
+
+
+async def now(api: Api, task_id: str) -> Task:
+    """The task once nothing runs."""
+    await api.gate.play()
+    task = await api.gate.ledger.task(task_id)
+    assert task is not None
+    return task
 
 
 @pytest.mark.parametrize("reviewed", [None, Phase.BEFORE, Phase.AFTER], ids=str)
@@ -31,33 +48,24 @@ async def test_an_agent_is_told_nothing_of_what_its_person_typed_into_a_private_
     reviews = (Review("look", reviewed, tools=("desk.write",)),) if reviewed else ()
     stage.world = replace(stage.world, policy=replace(stage.world.policy, reviews=reviews))
     agent, ann = await api.agent(), await api.client()
-    stage.planner.assessments.append(Assessment(80, 2))
-    calls = [Call("desk", "write", {"path": path, "content": "?"}) for path in ("hr/x.md", "a.md")]
-    stage.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
-    made = await agent.post("/tasks", {"text": "do it"}, 201)
-    path = f"/tasks/{made['id']}"
+    made = await planned(api, agent)
+    path = f"/tasks/{made}"
 
     async def told() -> str:
         return repr(await ways(agent, path, await ann.get(path)))
 
-    async def now() -> Task:
-        await stage.play()
-        task = await stage.ledger.task(made["id"])
-        assert task is not None
-        return task
-
-    assert (await flow.modify(stage.world, on_plan(await now()), CHANGED)).ok
+    assert (await flow.modify(stage.world, on_plan(await now(api, made)), CHANGED)).ok
     assert TYPED not in await told()
-    assert (await flow.step_by_step(stage.world, on_plan(await now()))).ok
-    await now()
+    assert (await flow.step_by_step(stage.world, on_plan(await now(api, made)))).ok
+    await now(api, made)
     assert TYPED not in await told()
     assert TYPED in repr(await ann.get(path))
     assert (await stage.confirm(await waiting(stage))).ok
-    task = await now()
+    task = await now(api, made)
     assert TYPED not in await told()
     if reviewed is Phase.AFTER:
         assert (await control.resume(stage.world, on_pause(task))).ok
-        await now()
+        await now(api, made)
         assert TYPED not in await told()
 
 
@@ -67,25 +75,16 @@ async def test_an_agent_is_told_nothing_of_a_private_step_that_has_left_the_plan
     reviews = (Review("look", Phase.BEFORE, tools=("desk.write",)),)
     stage.world = replace(stage.world, policy=replace(stage.world.policy, reviews=reviews))
     agent, ann = await api.agent(), await api.client()
-    stage.planner.assessments.append(Assessment(80, 2))
-    calls = [Call("desk", "write", {"path": path, "content": "?"}) for path in ("hr/x.md", "a.md")]
-    stage.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
-    made = await agent.post("/tasks", {"text": "do it"}, 201)
+    made = await planned(api, agent)
 
-    async def now() -> Task:
-        await stage.play()
-        task = await stage.ledger.task(made["id"])
-        assert task is not None
-        return task
-
-    assert (await flow.modify(stage.world, on_plan(await now()), CHANGED)).ok
-    assert (await flow.step_by_step(stage.world, on_plan(await now()))).ok
-    await now()
+    assert (await flow.modify(stage.world, on_plan(await now(api, made)), CHANGED)).ok
+    assert (await flow.step_by_step(stage.world, on_plan(await now(api, made)))).ok
+    await now(api, made)
     assert (await confirm.cancel(stage.world, stage.press(await waiting(stage)))).ok
     stage.planner.script.append(proposes(write("z.md")))
-    assert (await flow.replan(stage.world, replace(on_plan(await now()), text="do it otherwise"))).ok
-    await now()
-    history = f"/history?execution_id={made['id']}"
+    assert (await flow.replan(stage.world, replace(on_plan(await now(api, made)), text="do it otherwise"))).ok
+    await now(api, made)
+    history = f"/history?execution_id={made}"
     assert len((await agent.get(history))["reviews"]) == 1
     assert TYPED not in repr(await agent.get(history))
     assert TYPED in repr(await ann.get(history))
@@ -94,17 +93,9 @@ async def test_an_agent_is_told_nothing_of_a_private_step_that_has_left_the_plan
 async def test_an_agent_is_told_nothing_of_an_undo_that_is_private_alone(api: Api) -> None:
     stage = api.gate
     agent, ann = await api.agent(), await api.client()
-    stage.planner.assessments.append(Assessment(80, 2))
-    calls = [Call("desk", "write", {"path": path, "content": "?"}) for path in ("hr/x.md", "a.md")]
-    stage.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
-    made = await agent.post("/tasks", {"text": "do it"}, 201)
-    await stage.play()
-    task = await stage.ledger.task(made["id"])
-    assert task
-    assert (await flow.approve_all(stage.world, on_plan(task))).ok
-    await stage.play()
-    task = await stage.ledger.task(made["id"])
-    assert task
+    made = await planned(api, agent)
+    assert (await flow.approve_all(stage.world, on_plan(await now(api, made)))).ok
+    task = await now(api, made)
     assert task.plan
     for name in ("write", "shred", "restore"):
         if spec := stage.desk.specs_now.get(name):
