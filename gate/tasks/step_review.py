@@ -192,9 +192,8 @@ async def reject_output(world: World, press: TaskPress, node: str = "") -> Press
         if step is None or task.plan is None:
             return PressResult(False, "late", ALREADY_DECIDED, task=task)
         await record_step_review(tx, task, ResultDecision(press.user, False, comment=press.text))
-        told = (
-            "" if step.is_private else plans.clipped(press.text, 300)
-        )  # everybody sees why a task is paused
+        # Everybody sees why a task is paused.
+        told = "" if step.is_private else plans.clipped(press.text, 300)
         why = f": “{told}”" if told else ""
         undo_told = UNDOABLE if undoable(step) else NO_UNDO
         reason = REJECTED.format(label=plans.label(task.plan, step), why=why, undo=undo_told)

@@ -28,8 +28,8 @@ class _NoCookies(CookieJar):
 
 
 class WatchedClient(httpx2.AsyncClient):
-    """An HTTP client that records on the current call why a request did not reach the tool, and waits before requests
-    that take more than the server's share of the loop's time.
+    """An HTTP client that records on the current call why a request did not reach the tool, and waits before it asks
+    for a stream again.
 
     The SDK keeps neither the status code nor the reason why a connection failed.
     """
@@ -37,7 +37,9 @@ class WatchedClient(httpx2.AsyncClient):
     def __init__(self, *, get_gap: float = GET_GAP, **settings: Any) -> None:
         super().__init__(cookies=_NoCookies(), **settings)
         keep_bounds(self)
-        self._throttle = ParseThrottle()  # one for all requests, responses and streams of the server
+        self._throttle = (
+            ParseThrottle()
+        )  # one for all responses and streams of the server, and for asking for these
         self._get_gap, self._next_get = get_gap, 0.0
 
     async def _turn(self, request: httpx2.Request) -> None:
