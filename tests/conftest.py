@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import redis
@@ -40,6 +41,7 @@ WAITING = (
     "tests/tools/test_tools_http",
 )
 LONG = "tests/browser/"
+PATIENCE = 20.0  # seconds
 STALLED = pytest.StashKey[bool]()  # of a test: it failed because the product held up the event loop
 
 
@@ -102,6 +104,13 @@ def stalls(pytestconfig: pytest.Config) -> Iterator[list[Stall]]:
     found: list[Stall] = []
     with watched_loops(found, LIMIT if pytestconfig.getoption("markexpr") == "soak" else SUITE_LIMIT):
         yield found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_reads() -> Iterator[None]:
+    """A read of the database does not give up because a machine that others use stands still for two seconds."""
+    with patch("storage.ledger.READ_SECONDS", PATIENCE):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -22,11 +22,7 @@ def ready_url(migrated_sqlite: Path, sqlite_url: str) -> str:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing gives up because the machine is busy."""
-    for limit in (
-        "handlers.slack.listener.TIMEOUT_SECONDS",
-        "handlers.slack.events.TIMEOUT_SECONDS",
-        "storage.ledger.READ_SECONDS",
-    ):
+    for limit in ("handlers.slack.listener.TIMEOUT_SECONDS", "handlers.slack.events.TIMEOUT_SECONDS"):
         monkeypatch.setattr(limit, AGES)
 
 
