@@ -39,6 +39,7 @@ NOTHING_WAITS = (
 )
 # Why a plain “yes” is none.
 TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
+ALONE = "I asked you about this in direct messages: please press a button on the card there."
 BY_AGENT = "A “yes” is not enough for what an agent asked for: please press *Confirm* on its card."
 ELSEWHERE = (
     "Is this a yes to the card that waits, or about what else I asked you here? Nothing ran: please press a button on "
@@ -323,6 +324,8 @@ async def _why_no_plain_yes(world: World, incoming: Incoming, action: Action) ->
     posted = await world.ledger.posted(action.id)
     if posted is None or is_early_vote(incoming, action, posted):
         return UNSEEN
+    if action.private and posted.channel != incoming.session.channel:
+        return ALONE  # what is private now may have stood in the thread before
     if await world.ledger.grants.of_agents({action.id, *filter(None, [action.task])}):
         return BY_AGENT
     tasks = await _own_tasks(world, incoming)

@@ -9,7 +9,9 @@ import pytest
 from gate.actions.reissue import reissue_by_press
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, CancelPending, Incoming, Propose, Say
+from gate.rules.policy import Rule
 from gate.tasks import inbox
+from gate.tasks.inbox import ALONE
 from storage.transaction import Enqueue, SqlTx
 from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, GIL, SAM, TEAM, Scene, nothing_ran
 from tests.gate.tasks.test_task_clarify import WHERE, unclear
@@ -102,6 +104,19 @@ async def test_a_yes_from_before_the_card_is_none(stage: Scene):
     with nothing_ran(stage):
         await stage.say("yes", ts="1600000001.000000", mentioned=False)
     assert "not there yet" in stage.texts[-1]
+
+
+async def test_a_yes_in_a_channel_does_not_confirm_a_card_in_direct_messages(stage: Scene):
+    stage.rule(Rule("notes are private", ("desk.write",), private=True))
+    stage.planner.script = [WRITE]
+    await stage.say("write it")
+    (action,) = await pending(stage)
+    posted = await stage.ledger.posted(action.id)
+    assert posted is not None
+    await stage.ledger.set_posted(action.id, replace(posted, channel="D_ANN"))
+    with nothing_ran(stage):
+        await stage.say("yes", mentioned=False)
+    assert stage.texts[-1] == ALONE
 
 
 async def test_a_yes_does_not_confirm_what_is_destructive(stage: Scene):
