@@ -236,7 +236,7 @@ def outcome_entry(action: Action, outcome: Outcome) -> Entry:
         action.state,
         action,
         action.decided_by,
-        result="" if action.under_review else logged_result(action.proposal.decision, outcome.text),
+        result="" if action.under_review else logged_result(outcome.text, action.confidential),
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

@@ -178,7 +178,7 @@ async def _write(world: World, action: Action, look: int, found: Found, title: s
     )  # fmt: skip
     async with world.ledger.begin() as tx:
         if (found.lines or found.end) and await tx.note(note):
-            told = logged_result(action.proposal.decision, " ".join(found.lines))
+            told = logged_result(" ".join(found.lines), action.confidential)
             tx.audit(audit_entry("news", action, "system", result=told, reason=found.end, outcome="told"))
         if not found.end:
             pause = world.limits.follow * 2**found.progress.doubled

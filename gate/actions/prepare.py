@@ -370,7 +370,7 @@ async def execute_read(
         action=asked.id,
         tool=spec.full_name,
         arguments=canonical(asked.call.args).decode(),
-        result=logged_result(decision, answer.text) if waiting is None else "",
+        result=logged_result(answer.text, decision.private or decision.secret) if waiting is None else "",
         status="error" if answer.is_error else "success",
         outcome=READ_ALONE if decision.private else "error" if answer.is_error else "read",
         execution_ms=took,

@@ -15,7 +15,7 @@ from gate.actions.button_press import (
     load_action,
     mark_message_handled,
 )
-from gate.actions.confirm import notify_ended
+from gate.actions.confirm import decision_now, notify_ended
 from gate.actions.follow import begin_following
 from gate.actions.review_log import record_review
 from gate.actions.versioning import audit_entry, logged_result
@@ -84,6 +84,8 @@ async def _record_decision(
             if now.flaw:
                 return PressResult(False, "altered", TAMPERED, now)
             bar = now.inverse is not None and now.state is State.SUCCEEDED
+            ruled = decision_now(world, now)
+            judged = replace(judged, private=ruled is not None and ruled.private)
             undo, review = replace(now.undo, open=bar), ResultReview(judged=judged)
             moved = await tx.update_action(now, result_review=review, undo=undo)
             await record_review(tx, moved, judged)
@@ -107,7 +109,7 @@ def _entry(action: Action, judged: ResultDecision) -> Entry:
         outcome="edited" if judged.revised is not None else "",
         user_confirmed=True,
         reason=judged.comment,
-        result=logged_result(action.proposal.decision, told.text) if told and judged.revised is None else "",
+        result=logged_result(told.text, action.confidential) if told and judged.revised is None else "",
     )
 
 

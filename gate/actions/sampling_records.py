@@ -33,8 +33,7 @@ class SamplingSubject:
 
 def sampling_subject(world: World, action: Action) -> SamplingSubject:
     """An action that is there."""
-    secret = action.private or action.proposal.decision.secret
-    withheld = secret or bool(world.policy.review(Phase.AFTER, action.name))
+    withheld = action.confidential or bool(world.policy.review(Phase.AFTER, action.name))
     return SamplingSubject(action.session, action.id, action.requester, withheld)
 
 

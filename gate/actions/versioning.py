@@ -151,10 +151,10 @@ def _logged_args(action: Action) -> str:
     return action.args.decode("ascii", "backslashreplace")
 
 
-def logged_result(decision: Decision, text: str) -> str:
-    """What the log, which many may read, keeps of a result: of a private one, or of what a phrase was typed for, only
-    how long it is and its hash."""
-    return measured(text) if text and (decision.private or decision.secret) else text[:1000]
+def logged_result(text: str, confidential: bool) -> str:
+    """What the log, which many may read, keeps of a result: of what is confidential only how long it is and its
+    hash."""
+    return measured(text) if text and confidential else text[:1000]
 
 
 async def token_behind(tx: Tx, task: str, turn: str, renews: str) -> str:

@@ -112,7 +112,7 @@ def _evidence(
         known=known,
         admitted=admitted_failure(outcome.text, outcome.structured) if outcome else "",
     )
-    return without_quotes(seen) if action.private or action.proposal.decision.secret else seen
+    return without_quotes(seen) if action.confidential else seen
 
 
 async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:

@@ -13,6 +13,8 @@ from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose
+from gate.rules.policy import Rule
+from gate.rules.previews import measured
 from gate.rules.reviews import Phase, ReviewDecision, released, version_after, version_before
 from gate.rules.settings import Switches
 from gate.rules.task_states import TaskState
@@ -26,6 +28,7 @@ from tests.gate.plan_setup import entries
 from tests.gate.tasks.test_task_step_review import happened, reviewing
 from tests.gate.tasks.test_task_with_model import LOOK, WRITE, thinking
 from tests.model_stub import calls, says
+from views import rendering
 
 APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
 SECRET = "the secret"
@@ -81,6 +84,23 @@ async def test_a_result_outside_of_plans_is_held_until_it_is_released(stage: Sce
     assert (record.trigger_phase, record.decision, record.reviewer_id) == (Phase.AFTER, APPROVE, ANN)
     assert (record.original_data["content"], record.modified_data, record.comment) == (SECRET, None, "fine")
     assert [kind for kind, _ in await happened(stage)] == ["workflow_paused", "workflow_resumed"]
+
+
+@pytest.mark.parametrize("tool", ["write", "look"])
+async def test_a_result_that_rules_have_made_private_is_released_to_its_requester_alone(
+    stage: Scene, tool: str
+):
+    action = await held(stage, tool)
+    assert rendering.of_action(action, ()).direct == ""
+    reviews = stage.world.policy.reviews
+    stage.rule(Rule("notes are private", ("desk.*",), private=True), reviews=reviews)
+    assert (await judged(stage, action)).code == "released"
+    now = await stage.now(action.id)
+    assert rendering.of_action(now, ()).direct == ANN
+    assert SECRET in told(now)
+    (entry,) = await entries(stage, "result_released")
+    assert now.outcome is not None
+    assert entry.result == measured(now.outcome.text)
 
 
 # promise: REVIEW-15
