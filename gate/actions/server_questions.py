@@ -309,9 +309,10 @@ async def _decide(
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await tx.questions.move(question, event, actor=user, answer=text)
-            tx.audit(
-                _question_entry(f"question_{moved.state}", moved, user, arguments=names, user_confirmed=True)
-            )
+            action = None if question.is_read else await tx.action(question.action)
+            secret = action is not None and action.confidential
+            done = f"question_{moved.state}"
+            tx.audit(_question_entry(done, moved, user, secret, arguments=names, user_confirmed=True))
             _request_card(tx, moved)
     except StaleQuestion:
         now = await world.ledger.questions.question(question.id)
@@ -323,7 +324,9 @@ def _request_card(tx: Tx, question: ServerQuestion) -> None:
     tx.request_card(CardKey(CardKind.QUESTION, question.id))
 
 
-def _question_entry(event: str, question: ServerQuestion, actor: str, **more: object) -> Entry:
+def _question_entry(
+    event: str, question: ServerQuestion, actor: str, secret: bool = False, **more: object
+) -> Entry:
     subject = QuestionSubject(
         question.session,
         question.requester,
@@ -333,6 +336,7 @@ def _question_entry(event: str, question: ServerQuestion, actor: str, **more: ob
         question.about,
         is_read=question.is_read,
         private=question.private,
+        secret=secret,
     )
     return _entry(event, subject, actor, version=question.version, **more)
 

@@ -17,7 +17,9 @@ import pytest
 from gate.actions import server_questions
 from gate.actions.button_press import Press
 from gate.rules.action import Ref
+from gate.rules.always_gated import ALWAYS
 from gate.rules.ports import Limits, Unavailable
+from gate.rules.previews import measured
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, QuestionState
 from gate.rules.tool import Answer
 from storage.server_questions import LIFE
@@ -314,6 +316,22 @@ async def test_the_requester_of_a_private_read_is_asked_in_direct_messages(http:
     assert (await http.ann.submit(view, typed(name="Ann"))).ok
     assert await call == FormReply("accept", {"name": "Ann"})
     await http.settled()
+
+
+async def test_the_log_does_not_name_the_fields_of_an_answer_for_a_secret_file(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    policy = replace(http.world.policy, rules=(*http.world.policy.rules, *ALWAYS))
+    object.__setattr__(http.world, "policy", policy)
+    card = await http.propose("write", path=".env", content="x")
+    await card.click("review")
+    modal = await card.modal(ANN, "typed")
+    await http.ann.submit(modal, {"phrase": {"phrase": (await card.action()).phrase}})
+    view = await form(http, await asked(http))
+    assert (await http.ann.submit(view, typed(name="Ann"))).ok
+    await http.settled()
+    assert asking.replies == [FormReply("accept", {"name": "Ann"})]
+    arguments = next(args for event, _, args in await audited(http) if event == "question_answered")
+    assert arguments == measured(json.dumps({"name": "(typed)"}))
 
 
 def _direct(edge: Edge) -> Message | None:
