@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import resource
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
+from bot.parse_queue import ParseQueue
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
 from handlers.api.request import AUTHENTICATED
@@ -36,6 +37,8 @@ LATE, STALLED, CROWDED, BUSY, MALFORMED, LEFT = (
     "sent something that is not HTTP",
     "went away before they were answered",
 )
+READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
+CHUNKED = "Bodies in chunks are not taken here: send the body with its length, in the header Content-Length."
 ENCODED = "Compressed bodies are not taken here: send the body as it is, without the header Content-Encoding."
 
 
@@ -59,6 +62,8 @@ class Connections:
 
     def __init__(self, limits: HttpLimits) -> None:
         self.limits = limits
+        self.buffer = bytearray(READ_BYTES)  # for all of them: what is read is taken out of it at once
+        self.queue = ParseQueue()
         self._unknown: dict[Connection, None] = {}
         self._known: dict[Connection, None] = {}
         self._ended: Counter[str] = Counter()
@@ -133,8 +138,9 @@ class Connections:
         return False
 
 
-class Connection(asyncio.Protocol):
-    """Stands between one socket and aiohttp's handler, which has no time limit for headers and none for readers.
+class Connection(asyncio.BufferedProtocol):
+    """Stands between one socket and aiohttp's handler, which has no time limit for headers and none for readers, and
+    parses whatever is there at once.
 
     The handler is made by `make` when the connection is admitted, and hears everything from then on.
     """
@@ -144,7 +150,8 @@ class Connection(asyncio.Protocol):
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._request: web.Request | None = None
-        self._known = False
+        self._known = self._discards = False
+        self._held = deque[bytes]()  # what waits to be parsed
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
         self.address = ""
@@ -182,11 +189,31 @@ class Connection(asyncio.Protocol):
         self._handler.connection_made(transport)
         self._expect_request()
 
-    def data_received(self, data: bytes) -> None:
-        if self._handler is not None:
-            if self.idle and self._late is None:
-                self._expect_request()
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._all.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        data = bytes(self._all.buffer[:nbytes])
+        if self._discards or self._handler is None:
+            return
+        if self.idle and self._late is None:
+            self._expect_request()
+        if self.known and not self._held:
+            return self._handler.data_received(data)
+        self._held.append(data)
+        if not self._all.queue.run(self._parse) and self._transport is not None:
+            self._transport.pause_reading()
+
+    def _parse(self) -> None:
+        data = self._held.popleft()
+        if self._handler is not None and self._transport is not None and not self._discards:
+            # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
+            self._transport.resume_reading()
             self._handler.data_received(data)
+
+    def discard(self) -> None:
+        """Drop whatever still comes: the request was refused, and its answer ends the connection."""
+        self._discards = True
 
     def eof_received(self) -> bool | None:
         return self._handler.eof_received() if self._handler is not None else None
@@ -233,8 +260,8 @@ async def _watched(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
     """Tells the connection of a request that the request has begun and ended."""
-    connection = request.transport.get_protocol() if request.transport is not None else None
-    if not isinstance(connection, Connection):
+    connection = _connection_of(request)
+    if connection is None:
         return await handler(request)
     connection.begin(request)
     try:
@@ -244,17 +271,28 @@ async def _watched(
 
 
 @web.middleware
-async def _no_encodings(
+async def _plain_bodies(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Refuses a body that has to be unpacked: a small one can become a very large one, before its sender is known."""
+    """Refuses a body that has to be unpacked: a small one can become a very large one, before its sender is known. And
+    one without a length: its chunks may have one byte each, and each takes as long as a large one."""
     encodings = {one.strip().lower() for one in request.headers.getall("Content-Encoding", [])}
-    if encodings <= {"", "identity"}:
+    if "Transfer-Encoding" in request.headers:
+        found = Problem(411, "chunked", CHUNKED)
+        if (connection := _connection_of(request)) is not None:
+            connection.discard()
+    elif not encodings <= {"", "identity"}:
+        found = Problem(415, "encoded", ENCODED, headers={"Accept-Encoding": "identity"})
+    else:
         return await handler(request)
-    found = Problem(415, "encoded", ENCODED, headers={"Accept-Encoding": "identity"})
     answer = error_response(found) if request.path == MCP else problem(found)
     answer.force_close()
     return answer
+
+
+def _connection_of(request: web.Request) -> Connection | None:
+    found = request.transport.get_protocol() if request.transport is not None else None
+    return found if isinstance(found, Connection) else None
 
 
 @asynccontextmanager
@@ -264,7 +302,7 @@ async def listening(
     """Serve the application; gives the port (that of `port`, or a free one for 0). At the end, requests under way
     have `grace` seconds. Raises NotStarted where the port cannot be had."""
     every = Connections(fitted(limits))
-    app.middlewares[:0] = [_watched, _no_encodings]
+    app.middlewares[:0] = [_watched, _plain_bodies]
     http_log.addFilter(every)
     runner = web.AppRunner(
         app, access_log=None, logger=http_log, shutdown_timeout=grace, auto_decompress=False
@@ -282,6 +320,7 @@ async def listening(
     finally:
         server.close()
         await runner.cleanup()
+        every.queue.close()
         every.report()
         http_log.removeFilter(every)
 

@@ -8,13 +8,16 @@ import logging
 import resource
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import http_parser, web
+from aiohttp.web_protocol import RequestHandler
 
 from bot import connections
 from bot.connections import BUSY, RESERVED, Connections, HttpLimits, fitted, listening
+from bot.parse_queue import PARSED_AT_ONCE, ParseQueue
 from handlers.api.request import AUTHENTICATED
 from tests.bot.test_engine_runs import until
 
@@ -285,6 +288,75 @@ async def test_a_compressed_body_is_refused_in_words_on_every_path(encoding: str
     assert said.startswith("HTTP/1.1 415")
     assert "send the body as it is" in said
     assert ("application/json" if path == "/mcp" else "application/problem+json") in said
+
+
+def chunked(path: str, chunks: int) -> bytes:
+    """A request whose body comes in chunks of one byte, and has no end."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head.encode() + b"1\r\nx\r\n" * chunks
+
+
+@pytest.mark.parametrize("path", ["/body", "/slack/events", "/mcp", "/actions", "/nowhere"])
+async def test_a_body_in_chunks_is_refused_in_words_on_every_path(path: str) -> None:
+    async with served() as port, opened(port, 1, chunked(path, 1)) as [(reader, _)], asyncio.timeout(10):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        said = (await reader.readuntil(b"}")).decode()
+    assert head.startswith("HTTP/1.1 411")
+    assert "connection: close" in head.lower()
+    assert "Content-Length" in said
+    assert ("application/json" if path == "/mcp" else "application/problem+json") in head
+
+
+async def test_of_a_body_in_chunks_hardly_more_than_its_beginning_is_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[int] = []
+    real = RequestHandler.data_received
+
+    def noted(self: RequestHandler[Any], data: bytes) -> None:
+        parsed.append(len(data))
+        real(self, data)
+
+    monkeypatch.setattr(RequestHandler, "data_received", noted)
+    async with served() as port, opened(port, 20, chunked("/nowhere", 100_000)) as lines:
+        for reader, writer in lines:
+            async with asyncio.timeout(20):
+                assert (await reader.readline()).startswith(b"HTTP/1.1 411")
+                await writer.drain()  # it is taken off the line all the same
+    assert sum(parsed) < 20 * 8 * connections.READ_BYTES
+
+
+async def test_what_strangers_send_at_once_is_parsed_in_several_turns_of_the_loop() -> None:
+    now, done = 0.0, list[tuple[int, int]]()
+    queue, turns = ParseQueue(lambda: now), 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while len(done) < 9:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def parse(number: int) -> None:
+        nonlocal now
+        now += PARSED_AT_ONCE / 3 + 1e-6
+        done.append((number, turns))
+
+    at_once = [queue.run(partial(parse, number)) for number in range(9)]
+    async with asyncio.timeout(10):
+        await count_turns()
+    assert at_once == [True] * 3 + [False] * 6
+    assert [number for number, _ in done] == list(range(9))
+    assert len({turn for _, turn in done}) == 3
+    queue.close()
+
+
+async def test_what_is_known_is_parsed_beside_a_crowd_of_strangers() -> None:
+    async with served() as port, opened(port, 1, request("/signed")) as [known]:
+        await known[0].readuntil(b"}")
+        async with opened(port, 50, chunked("/nowhere", 10_000)):
+            known[1].write(request("/signed"))
+            async with asyncio.timeout(10):
+                assert (await known[0].readline()).startswith(b"HTTP/1.1 200")
 
 
 async def test_a_body_that_says_identity_is_taken() -> None:

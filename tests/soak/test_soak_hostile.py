@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.connections import HttpLimits, listening
 from bot.watchdog import LIMIT, Stall
 from gate.rules.ports import Limits
 from tests.product import OPS, Product, running_product
@@ -33,6 +34,7 @@ UNITS = (
     "step 1, ", ">", "successfully deleted ", "in table a of a set a to a where ", "\u202e", "é", "*_", "<!channel>",
 )  # fmt: skip
 REMEMBERED = 300  # messages of a channel, and entries of the log, that the local Slack keeps
+STRANGERS = 30  # connections at once
 WAIT = 60.0  # seconds for what has to come about; not what is measured
 
 
@@ -50,12 +52,12 @@ def servers() -> tuple[ServerConfig, ...]:
 
 
 class Attack:
-    """One run of it, for `seconds`: what three people and two servers do, side by side."""
+    """One run of it, for `seconds`: what three people, two servers and strangers do, side by side."""
 
     def __init__(self, product: Product, seconds: float) -> None:
         self.product, self.ws, self.until = product, product.ws, time.monotonic() + seconds
         self.mention = f"<@{product.ws.as_('U_ANN')._state.app.bot_user}>"
-        self.done = {"messages": 0, "replies": 0, "calls": 0, "forms": 0, "clicks": 0}
+        self.done = {"messages": 0, "replies": 0, "calls": 0, "forms": 0, "clicks": 0, "bodies": 0}
 
     def goes_on(self) -> bool:
         return time.monotonic() < self.until
@@ -132,13 +134,31 @@ class Attack:
             return await self.ws.wait_for(found, timeout=WAIT if button else 5)
         return None
 
+    async def bodies(self) -> None:
+        """Strangers send bodies in chunks of one byte, many at once, and leave without a word."""
+        async with listening(self.product.parts.web, "127.0.0.1", 0, HttpLimits(), grace=0.1) as port:
+            paths = itertools.cycle(("/slack/events", "/mcp", "/actions", "/nowhere"))
+            while self.goes_on():
+                await asyncio.gather(*(self.body(port, path) for path in itertools.islice(paths, STRANGERS)))
+                self.done["bodies"] += STRANGERS
+                await asyncio.sleep(1)
+
+    async def body(self, port: int, path: str) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head.encode() + b"1\r\nx\r\n" * 20_000)
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(1):
+                await writer.drain()
+        writer.transport.abort()
+
     async def settled(self) -> None:
         with contextlib.suppress(TimeoutError):
             await self.ws.settled(timeout=5)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as work:
-            for part in (self.messages, self.calls, self.clicks):
+            for part in (self.messages, self.calls, self.clicks, self.bodies):
                 work.create_task(part())
 
 

@@ -14,7 +14,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from tools.mcp.http_client import WatchedClient, _LimitedBody
-from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, ParseThrottle
+from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, TOO_LONG, ParseThrottle
 from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
 from tools.mcp.stdio import _receive
 
@@ -168,6 +168,39 @@ async def test_a_body_in_small_chunks_lets_other_tasks_run_between_them() -> Non
             pass
         group.cancel_scope.cancel()
     assert turns >= 150
+
+
+class Chunks(httpx2.AsyncByteStream):
+    """A body in these chunks."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = chunks
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self._chunks:
+            yield chunk
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [b"data: {}\n\ndata: " + b"9" * 4_000 + b"\n\ndata: {}"],
+        [b"data: " + b"9" * 300, b"9" * 300 + b"\n\ndata: {}"],
+        [b"data: {}\n\ndata: " + b"9" * 300, b"9" * 300 + b"\n\n"],
+    ],
+    ids=["whole in one chunk", "ends in the next", "begins behind another"],
+)
+async def test_each_event_of_a_stream_is_measured_wherever_it_is_cut(chunks: list[bytes]) -> None:
+    headers = httpx2.Headers({"content-type": "text/event-stream"})
+    with pytest.raises(httpx2.SSEError, match=TOO_LONG):
+        [chunk async for chunk in _LimitedBody(Chunks(*chunks), headers, ParseThrottle())]
+
+
+async def test_the_events_of_a_stream_are_measured_apart() -> None:
+    events = [b'data: {"a": ' + b"9" * 300 + b"}\n\n"] * 3
+    headers = httpx2.Headers({"content-type": "text/event-stream"})
+    found = [chunk async for chunk in _LimitedBody(Chunks(*events), headers, ParseThrottle())]
+    assert found == events
 
 
 class Empty(httpx2.AsyncBaseTransport):

@@ -91,12 +91,15 @@ class _LimitedBody(httpx2.AsyncByteStream):
         size = MessageSize()
         async for chunk in self._inner:
             taken = LoopTime()
-            end = max(chunk.rfind(end) for end in EVENT_ENDS) if self._is_event_stream else -1
-            size = MessageSize() if end >= 0 else size
             with taken.part():
-                size.feed(chunk[max(end, 0) :])
+                size.feed(chunk)  # with the events that lie whole in it, which are no longer than it is
             if size.too_large:
                 raise httpx2.SSEError(TOO_LONG) if self._is_event_stream else httpx2.StreamError(TOO_LONG)
+            end = max(chunk.rfind(end) for end in EVENT_ENDS) if self._is_event_stream else -1
+            if end >= 0:
+                size = MessageSize()
+                with taken.part():
+                    size.feed(chunk[end:])
             yield chunk
             # Also with 0 seconds: while bytes are available, nothing else yields to the loop between two chunks.
             # What the SDK takes to parse it is estimated.
