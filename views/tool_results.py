@@ -21,6 +21,7 @@ from views.wording import size
 TEXTS = ("text", "content")
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 MOST_COLUMNS = 10  # that say something in any row
+MOST_LISTED = 50  # values in one cell
 CELL = 60  # characters of a value
 LONGEST_CELL = 4_000  # characters of one that are looked at, also in a table
 WIDEST = 200  # characters that a column is aligned to
@@ -103,7 +104,7 @@ def table(structured: Json, text: str = "", rows: int = SLACK_ROWS, room: int = 
     summary = own if isinstance(own, str) else ""
     (things,) = lists
     keys = list(dict.fromkeys(key for row in things for key in row))
-    used = [key for key in keys if any(_is_said(row.get(key)) for row in things)] or keys
+    used = [key for key in keys if any(_is_read(row.get(key)) for row in things)] or keys
     shown = _first_rows(things, used, rows, room)
     return Table(used, shown, len(things) - len(shown), summary, tuple(_remarks(told)))
 
@@ -254,7 +255,16 @@ def _is_table(value: Json) -> bool:
 
 
 def _is_cell(value: Json) -> bool:
-    return value is None or isinstance(value, (str, int, float)) or value in ([], {})
+    return value == {} or _is_plain(value) or (isinstance(value, list) and _is_short(value))
+
+
+def _is_plain(value: Json) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _is_short(values: Sequence[Json]) -> bool:
+    """Whether a list can stand in one cell."""
+    return len(values) <= MOST_LISTED and all(map(_is_plain, values))
 
 
 def _aligned(found: Table, most: int) -> tuple[list[str], int]:
@@ -281,6 +291,11 @@ def _is_said(value: Json) -> bool:
     return value is not None and value not in ("", [], {})
 
 
+def _is_read(value: Json) -> bool:
+    """Whether people read it: it says something, and is no digest."""
+    return _is_said(value) and not (isinstance(value, str) and DIGEST.match(value))
+
+
 def _cell(key: str, value: Json) -> str:
     return inline(clip(_said(key, value), LONGEST_CELL))
 
@@ -293,6 +308,8 @@ def _said(key: str, value: Json) -> str:
         return size(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_said(key, one) for one in value)
     return moment_in(str(value))
 
 

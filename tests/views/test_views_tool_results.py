@@ -103,6 +103,16 @@ def test_an_outline_is_every_plain_value_and_no_digest():
     ]
 
 
+def test_a_short_list_stands_in_one_cell_and_a_digest_in_none():
+    twins = {"paths": ["a.pdf", "b.pdf"], "size": 1457, "sha256": "f" * 64}
+    told = readable({"groups": [twins], "extra": ["b.pdf"], "summary": "1 file is there twice."})
+    assert told is not None
+    assert [line.split() for line in told.split("\n")[1:]] == [
+        ["paths", "size"],
+        ["a.pdf,", "b.pdf", "1.5", "KB"],
+    ]
+
+
 def test_columns_and_rows_of_values_are_a_table():
     answer = {
         "path": "b.sqlite",
@@ -115,7 +125,7 @@ def test_columns_and_rows_of_values_are_a_table():
     assert (found.head, found.rows) == (["payee", "sum"], [["Luna", "42.5"], ["Mar", "120"]])
 
 
-@pytest.mark.parametrize("rows", [[["a"]], [["a", 1, 2]], "a", [["a", ["b"]]], []])
+@pytest.mark.parametrize("rows", [[["a"]], [["a", 1, 2]], "a", [["a", [["b"]]]], []])
 def test_rows_that_do_not_fit_their_columns_are_no_table(rows):
     assert table({"columns": ["x", "y"], "rows": rows}) is None
 
