@@ -89,6 +89,8 @@ SENTENCES = {
     "move the summary to archive": "ask archive/q2-summary.md, reports/q3-summary.md",
     "delete everything in drafts": f"delete_file {{'path': {DRAFTS}}}",
     "compare A with B": "say There is no file or folder “A”.",
+    "find the file about the revenue": "search_files {'path': '.', 'pattern': '*', 'contains': 'revenue'}",
+    "show me whats in the drafts folder": "list_dir {'path': 'drafts'}",
     "find files about revenue": "search_files {'path': '.', 'pattern': '*', 'contains': 'revenue'}",
     "move all files from reports to archive": (
         "move_file {'source': 'reports/q3-figures.csv', 'destination': 'archive'} | "

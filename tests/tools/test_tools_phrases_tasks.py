@@ -48,6 +48,32 @@ TABLE: list[tuple[str, str, dict[str, Any]]] = [
     ("reopen task 3", "task.update_task", {"task_id": 3, "status": "open"}),
     ("postpone task 3 until in 2 weeks", "task.update_task", {"task_id": 3, "due": "in 2 weeks"}),
     ("move task 3 to friday", "task.update_task", {"task_id": 3, "due": "friday"}),
+    (
+        "change the due date of task 3 to next monday",
+        "task.update_task",
+        {"task_id": 3, "due": "next monday"},
+    ),
+    ("whats overdue", "task.get_overdue", {}),
+    (
+        "book a meeting with Bob tomorrow at 3pm for an hour",
+        "calendar.create_event",
+        {"title": "Meeting with Bob", "start": "tomorrow at 3pm", "minutes": 60},
+    ),
+    (
+        "schedule a meeting with Bob on friday at 10:00 for 20 minutes",
+        "calendar.create_event",
+        {"title": "Meeting with Bob", "start": "friday at 10:00", "minutes": 20},
+    ),
+    (
+        "book a meeting tomorrow at 3pm for an hour",
+        "calendar.create_event",
+        {"title": "Meeting", "start": "tomorrow at 3pm", "minutes": 60},
+    ),
+    (
+        "schedule lunch with Bob tomorrow at 12:30 for half an hour",
+        "calendar.create_event",
+        {"title": "lunch with Bob", "start": "tomorrow at 12:30", "minutes": 30},
+    ),
     ("rename task 3 to Call", "task.update_task", {"task_id": 3, "title": "Call"}),
     ("delete task 3", "task.delete_task", {"task_id": 3}),
     ("what's on my calendar?", "calendar.list_events", {}),
@@ -146,6 +172,13 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
             return {spec.full_name: spec for spec in host.specs()}
 
     return Phrases(load_phrases(FILE), Listed(asyncio.run(listed())))
+
+
+@pytest.mark.parametrize(
+    "said", ["make task 3 due friday", "add task 3 by monday", "remind me to 5 tomorrow"]
+)
+def test_a_number_is_no_title_of_a_new_task(planner: Phrases, said: str) -> None:
+    assert "is only a title" in str(understood(planner, said))
 
 
 def test_a_sentence_means_one_call(planner: Phrases) -> None:

@@ -128,7 +128,9 @@ def refuse_doubtful_title(title: str, event: bool, named: bool = False) -> None:
     shown = clipped(title, 60)
     if (event and EVENT_TITLE.search(title)) or (named and THERE.match(title)):
         raise Unclear(NO_EVENT.format(shown, shown))
-    if TITLE.search(title):
+    if (
+        TITLE.search(title) or title.strip().isdigit()
+    ):  # “make task 3 due friday” is about a task that is there
         raise Unclear(NO_TITLE.format(shown))
 
 
