@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from weakref import WeakValueDictionary
 
 from aiohttp import web
@@ -13,6 +14,7 @@ from bot.cards import Cards
 from bot.outgoing_check import checked_message
 from bot.slack_retry import SlackError
 from gate.rules.access import Token
+from gate.rules.action import Session
 from gate.rules.ports import Ledger, Posted, World
 from handlers.api import app as api_app
 from handlers.api.ports import Bounds, NoThread, Services
@@ -49,6 +51,12 @@ class SlackThreads:
                 raise NoThread(NO_THREAD.format(channel=channel, code=error.code)) from error
             await self._ledger.set_posted(key, Posted(at, ts, 1))
             return ts
+
+    async def is_of(self, session: Session, keys: Collection[str]) -> bool:
+        """Whether this thread was opened for one of these keys. Raises Unavailable."""
+        opened = await self._ledger.posted_of([f"{key}:{session.channel}" for key in keys])
+        here = (session.channel, session.thread)
+        return any((posted.channel, posted.ts) == here for posted in opened.values())
 
 
 def serve_api(  # noqa: PLR0913  # one for each part

@@ -309,6 +309,10 @@ class SqlLedger:
         asked, said = await self._ask(FIRST_TASK, FIRST_TURN, session=session)
         return next((row.requester for row in (*asked, *said)), None)
 
+    async def first_task(self, session: Session) -> str:
+        row = await self._one(FIRST_TASK, session=session)
+        return row.id if row else ""
+
     async def task(self, task_id: str) -> Task | None:
         row = await self._one(TASK, of=task_id)
         return to_task(row) if row and self.seals.holds(task_tables.tasks, row) else None

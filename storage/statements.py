@@ -202,7 +202,7 @@ def due(offset: timedelta, within: timedelta) -> Any:
 
 # Who began a thread: with a task, or before there were any.
 FIRST_TASK = (
-    select(tasks.c.requester)
+    select(tasks.c.id, tasks.c.requester)
     .where(tasks.c.session == SESSION)
     .order_by(tasks.c.created_at, tasks.c.id)
     .limit(1)

@@ -18,6 +18,10 @@ from gate.rules.task import Task
 
 T = TypeVar("T")
 TOKEN_PREFIX = "cs"
+NOT_OPENED = (
+    "An agent's token names only a thread that was opened for it: what people say in others is not for agents. Leave "
+    "out session_id, and a thread is opened."
+)
 NOT_RELEASED = "What a call gave is told once whoever asked for it, or an admin, has released it."
 TOKEN_FORM = re.compile(rf"{TOKEN_PREFIX}_(agent|person)_([0-9a-f]{{16}})_([0-9a-f]{{64}})_([0-9a-f]{{8}})")
 
@@ -193,6 +197,12 @@ def visible_action(token: Token, action: Action) -> Action:
     """The action as this token is shown it: what a decision has to name, and the phrase to type, are for people."""
     told = replace(action.proposal, phrase="")
     return action if token.kind is TokenKind.PERSON else replace(action, proposal=told, receipt="")
+
+
+def may_join(token: Token, opened: bool) -> Ruling:
+    """Whether the token may propose in a thread that is there. `opened`: that thread was opened for what it proposed. A
+    task takes in what its person writes in its thread, and is told to the agent that made it."""
+    return YES if opened or token.kind is TokenKind.PERSON else Ruling(False, NOT_OPENED)
 
 
 def session_for_token(token: Token, session_key: str, channel: str) -> Session | Ruling:

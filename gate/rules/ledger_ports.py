@@ -338,6 +338,10 @@ class Ledger(Protocol):
     async def thread_starter(self, session: Session) -> str | None:
         """Who asked for the first task of the thread."""
 
+    async def first_task(self, session: Session) -> str:
+        """The id of the first task of the thread; "" where there is none."""
+        ...
+
     async def task(self, task_id: str) -> Task | None: ...
     async def opening(self, session: Session, requester: str) -> ThreadContext:
         """What a new task of this person in this thread has to know."""

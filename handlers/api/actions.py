@@ -80,14 +80,32 @@ def press(request: ApiRequest[Any], action: Action, seen: models.Seen | None = N
     return Press(ref, request.token.team, request.token.user, **more)
 
 
-def place(request: ApiRequest[Any]) -> Session:
-    """Where people are asked, without a thread if none is named. Raises Problem."""
+async def place(request: ApiRequest[Any]) -> Session:
+    """Where people are asked, without a thread if none is named. Raises Problem, Unavailable."""
     placed = access.session_for_token(
         request.token, request.params.session_id or "", request.params.channel or ""
     )
     if isinstance(placed, Ruling):
         raise Problem(403, "place", placed.reason)
+    if placed.thread:
+        joins = access.may_join(request.token, await _is_opener(request, placed))
+        if not joins.allowed:
+            raise Problem(403, "place", joins.reason)
     return placed
+
+
+async def _is_opener(request: ApiRequest[Any], session: Session) -> bool:
+    """Whether the thread was opened for the calls of this token, or for a task of it."""
+    services, token = request.services, request.token
+    first = await services.world.ledger.first_task(session)
+    made = await services.tokens.makers([first])
+    keys = {thread_key(token.id), *(thread_key(task) for task, by in made.items() if by == token.id)}
+    return await services.threads.is_of(session, keys)
+
+
+def thread_key(of: str) -> str:
+    """The key of the thread that is opened for the calls of a token, or for a task."""
+    return f"api:{of}"
 
 
 async def open_session(request: ApiRequest[Any], placed: Session, key: str, text: str) -> Session:
@@ -101,7 +119,7 @@ async def open_session(request: ApiRequest[Any], placed: Session, key: str, text
 async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     """POST /actions. Without a session_id, a token has one thread per channel."""
     services, params, token = request.services, request.params, request.token
-    session = await open_session(request, place(request), f"api:{token.id}", "")
+    session = await open_session(request, await place(request), thread_key(token.id), "")
     action_id = (
         derive_id("api action", request.idempotency_id)
         if request.idempotency_key

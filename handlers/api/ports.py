@@ -83,6 +83,10 @@ class Threads(Protocol):
         """The thread_ts for this key; the first call opens the thread. Raises Unavailable, NoThread."""
         ...
 
+    async def is_of(self, session: Session, keys: Collection[str]) -> bool:
+        """Whether this thread was opened for one of these keys. Raises Unavailable."""
+        ...
+
 
 class Hooks(Protocol):
     """The registered webhooks; transactions of the ledger change them. Methods raise Unavailable."""

@@ -32,7 +32,7 @@ from gate.tasks.create_task import open_task, too_many_tasks
 from gate.tasks.task_transitions import already_decided, load_task
 from handlers.api import task_models as models
 from handlers.api import task_responses as shapes
-from handlers.api.actions import open_session, place
+from handlers.api.actions import open_session, place, thread_key
 from handlers.api.route import ApiRequest, ApiResponse, Problem, a_known_place, not_found, require_ok
 
 Flow = Callable[[World, TaskPress], Awaitable[PressResult]]
@@ -109,11 +109,11 @@ async def create(request: ApiRequest[models.CreateTask]) -> ApiResponse:
         raise Problem(403, "account", ruling.reason)
     key = f"api:{request.idempotency_id or services.world.ids.new()}"
     task_id = derive_id("task", key)
-    placed = place(request)
+    placed = await place(request)
     switches = _switches(token, services.world.switches(placed.channel), params.switches)
     agent = token.kind is TokenKind.AGENT
     _require_room(await too_many_tasks(services.world, placed, token.user, agent))
-    session = await open_session(request, placed, f"api:{task_id}", params.text)
+    session = await open_session(request, placed, thread_key(task_id), params.text)
     incoming = Incoming(key, session, token.user, params.text, session.thread, True)
     _require_room(await open_task(services.world, incoming, switches, agent=agent))
     return await current_response(request, task_id, 201)

@@ -41,6 +41,7 @@ from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase
 from gate.rules.tool import ToolSpec
 from gate.rules.tool_offers import offered_tools
+from handlers.api.actions import thread_key
 from handlers.api.endpoint import BROKEN, BUSY, owner_of
 from handlers.api.event_stream import Feed
 from handlers.api.models import ID
@@ -154,7 +155,7 @@ class Calls:
         placed = access.session_for_token(token, "", "")
         if isinstance(placed, Ruling):
             raise Problem(403, "place", placed.reason)
-        thread = await self._services.threads.open(f"api:{token.id}", placed.channel, token, "")
+        thread = await self._services.threads.open(thread_key(token.id), placed.channel, token, "")
         return Session(placed.team, placed.channel, thread)
 
     def _link(self, ctx: Context, action: Action) -> str:

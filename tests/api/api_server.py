@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -15,8 +15,10 @@ from aiohttp.test_utils import TestServer
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.access import Token, TokenKind, format_token
+from gate.rules.action import Session
 from gate.rules.ports import Posted, World
 from handlers.api import app as api_app
+from handlers.api.actions import thread_key
 from handlers.api.event_stream import OPEN_STREAMS, Feed
 from handlers.api.ports import Bounds, Services
 from storage.events import EventLog
@@ -41,6 +43,9 @@ class FakeThreads:
             self.opened[key] = f"{1_600_000_000 + next(self.counter)}.000000"
             await self.gate.ledger.set_posted(key, Posted(channel, self.opened[key], 1))
         return self.opened[key]
+
+    async def is_of(self, session: Session, keys: Collection[str]) -> bool:
+        return session.thread in {self.opened.get(key) for key in keys}
 
 
 @dataclass
@@ -101,6 +106,11 @@ class Api:
 
     async def agent(self, **more: Any) -> Client:
         return await self.client(TokenKind.AGENT, **more)
+
+    def open_scene(self, client: Client) -> Session:
+        """The thread of the scene is from now on the one that was opened for the calls of this client's token."""
+        self.threads.opened[thread_key(client.token.id)] = self.gate.session.thread
+        return self.gate.session
 
 
 @asynccontextmanager

@@ -211,15 +211,15 @@ async def test_people_are_shown_what_their_decisions_have_to_name(api: Api) -> N
     assert (await ann.get(f"/tasks/{mine.task.id}"))["plan"]["seal"] == mine.task.plan.seal
 
 
-@pytest.mark.parametrize("where", ["its own thread", "its person's thread"])
+@pytest.mark.parametrize("where", ["a new thread", "one that both asked in"])
 async def test_the_context_of_an_agents_task_and_of_a_persons_do_not_mix(api: Api, where: str) -> None:
     """A planner is told what was said in a thread before: of people nothing for an agent, and the other way round."""
     stage, agent = api.gate, await api.agent()
     stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
     await stage.say("the secret of Ann")
     sent = {"text": "the wish of an agent"}
-    if where == "its person's thread":
-        sent["session_id"] = stage.session.key
+    if where == "one that both asked in":
+        sent["session_id"] = api.open_scene(agent).key
     await agent.post("/tasks", sent, 201)
     await stage.play()
     assert "the secret of Ann" not in str(stage.planner.briefs[-1])
@@ -286,8 +286,9 @@ async def test_nothing_that_comes_through_a_token_uses_the_grants_of_its_person(
 ) -> None:
     """Also where it is a person's own: whatever holds the token is a program, and it may be an agent."""
     stage, client = api.gate, await api.client(kind)
-    session = stage.session
+    session = api.open_scene(client)
     if by is by_mcp:
+        api.threads.opened.clear()
         session = replace(
             session, thread=await api.threads.open(f"api:{client.token.id}", CHANNEL, client.token, "")
         )
@@ -335,6 +336,7 @@ async def test_what_a_token_tells_a_task_of_slack_is_not_covered_by_its_persons_
 async def test_a_plain_yes_confirms_nothing_that_an_agent_asked_for(api: Api, renewals: int) -> None:
     """It may have put its card between a question and the answer to it; *Ask again* makes it nobody else's."""
     stage, agent = api.gate, await api.agent()
+    api.open_scene(agent)
     stage.planner.script = [Say("hi")]
     await stage.say("hello", ts="1700000100.000000")
     sent = {"tool": "desk.write", "arguments": dict(WRITE.args), "session_id": stage.session.key}

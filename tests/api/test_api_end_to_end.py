@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession
 from aiohttp.test_utils import TestServer
 
-from gate.rules.access import Token, TokenKind, format_token
+from gate.rules.access import NOT_OPENED, Token, TokenKind, format_token
 from storage.database import open_engine
 from storage.row_macs import RowMacs, row_macs_of
 from storage.tokens import TokenStore
@@ -77,7 +77,14 @@ async def test_a_proposal_over_http_is_asked_in_slack_and_its_card_follows(tmp_p
             assert done["status"] == "success", done
             assert product.text("new.md") == "hello\n"
             await product.ws.wait_for(lambda: about(product, thread, "Undo"), timeout=60)
-            other = {**call, "arguments": {"path": "other.md", "content": "x"}}
+            other = {
+                **call,
+                "arguments": {"path": "other.md", "content": "x"},
+                "session_id": made["session_id"],
+            }
+            elsewhere = {**other, "session_id": f"{TEAM}:{OPS}:1700000000.000000"}
+            async with session.post(f"{base}/actions", json=elsewhere, headers=agent) as refused:
+                assert (await refused.json())["detail"] == NOT_OPENED  # people may have begun that thread
             second = (await ask(agent, "POST", "/actions", other))["action"]
             card = await product.ws.wait_for(lambda: about(product, thread, "other.md"), timeout=60)
             await confirmed(product, card)

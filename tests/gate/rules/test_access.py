@@ -16,6 +16,7 @@ from gate.rules.access import (
     format_token,
     is_valid_token,
     may_decide,
+    may_join,
     may_read_held,
     parse_token,
     sees,
@@ -143,6 +144,15 @@ def test_an_agent_sees_what_it_proposed_and_not_its_phrase() -> None:
 def test_it_proposes_only_in_its_channels(session: str, channel: str, found: Session | None) -> None:
     placed = session_for_token(token(), session, channel)
     assert placed == found if found else isinstance(placed, Ruling)
+
+
+def test_an_agent_joins_only_a_thread_that_was_opened_for_it() -> None:
+    joins = {
+        (kind, opened): may_join(token(kind), opened).allowed
+        for kind in TokenKind
+        for opened in (True, False)
+    }
+    assert [asked for asked, allowed in joins.items() if not allowed] == [(TokenKind.AGENT, False)]
 
 
 def test_a_token_without_channels_proposes_nothing() -> None:
