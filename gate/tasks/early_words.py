@@ -8,7 +8,7 @@ from gate.rules.action import Action
 from gate.rules.events import open_request
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import Posted, World
-from gate.rules.task import StopRequest, Task
+from gate.rules.task import Task
 from gate.rules.timestamps import is_later
 
 LATEST = 50  # entries of the audit log in which a pause is looked for
@@ -26,8 +26,6 @@ async def is_early(world: World, incoming: Incoming, task: Task) -> bool:
 async def is_before_pause(world: World, incoming: Incoming, task: Task) -> bool:
     """Whether a message was written before somebody asked for the pause that has not come about yet, or it is not known
     when that was."""
-    if task.wish is not StopRequest.PAUSE:
-        return False
     lines = await world.ledger.audit_tail(team=task.session.team, session=task.session, limit=LATEST)
     asked = (line.at for line in lines if line.entry.action == task.id and line.entry.event == PAUSE_ASKED)
     at = next(asked, None)
@@ -36,15 +34,23 @@ async def is_before_pause(world: World, incoming: Incoming, task: Task) -> bool:
 
 async def _asked_since(world: World, task: Task) -> str:
     """Since when a card says what a task asks, as one of Slack's timestamps; "" where none is known to."""
-    kind, number = open_request(task) or ("", 0)
+    kind, _ = open_request(task) or ("", 0)
     if kind == "satisfaction":
         at = await satisfaction_asked_at(world, task)
         return _stamp(at) if at else ""
-    posted = await world.ledger.posted(f"{task.id}:{kind}:{number}")
+    posted = await card_of(world, task)
     if posted is None or not posted.ts:
         return ""
     # The card of questions only loses those that were answered; any other may come to ask for something else.
     return _stamp(posted.at) if posted.at and kind != "question" else posted.ts
+
+
+async def card_of(world: World, about: Action | Task) -> Posted | None:
+    """The card of an action, or that on which a task asks something now."""
+    if isinstance(about, Action):
+        return await world.ledger.posted(about.id)
+    kind, number = open_request(about) or ("", 0)
+    return await world.ledger.posted(f"{about.id}:{kind}:{number}")
 
 
 async def satisfaction_asked_at(world: World, task: Task) -> datetime | None:

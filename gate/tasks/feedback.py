@@ -103,6 +103,8 @@ async def start_over(world: World, press: TaskPress) -> PressResult:
         now = await tx.now()
         fresh = new_task(f"over:{task.id}", task.session, task.requester, task.text, task.switches, now)
         await tx.open_task(replace(fresh, request=replace(fresh.request, asks=True)))
+        if maker := await tx.token_of(task.id, ""):  # what an agent asked for stays an agent's
+            await tx.record_token(maker, fresh.id)
         tx.enqueue(jobs.task(fresh.id, "open"))
         return done
 

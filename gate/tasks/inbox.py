@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gate.actions import grants
@@ -10,20 +10,18 @@ from gate.actions.button_press import Press, PressResult
 from gate.actions.confirm import cancel, confirm
 from gate.actions.edit import edit_by_text, naming
 from gate.rules import jobs, thread_commands
-from gate.rules.action import Action, Json, Person, Ref, Session, Verdict
+from gate.rules.action import Action, Json, Person, Ref, Session
 from gate.rules.feedback import is_thanks
 from gate.rules.ids import derive_id
 from gate.rules.permissions import account, deciders
 from gate.rules.planner_port import Incoming
-from gate.rules.ports import Note, Posted, TooManyWaiting, Tx, Unavailable, World
+from gate.rules.ports import Note, TooManyWaiting, Tx, Unavailable, World
 from gate.rules.settings import BadSwitches, parse_header, unknown_label, with_switches
-from gate.rules.task import Task
-from gate.rules.task_states import TaskState
 from gate.rules.tool import InvalidAnswer
 from gate.rules.unicode_safety import quoted
 from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
-from gate.tasks.early_words import UNSEEN, is_early_vote, satisfaction_asked_at
+from gate.tasks.plain_words import is_asked, why_undecided
 
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
@@ -37,17 +35,6 @@ BROKEN = "Something went wrong on my side when I read this. If no card came of i
 NOTHING_WAITS = (
     "Nothing of yours is waiting in this thread, so there is nothing to confirm or to cancel. Nothing ran."
 )
-# Why a plain “yes” is none.
-TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
-ALONE = "I asked you about this in direct messages: please press a button on the card there."
-BY_AGENT = "A “yes” is not enough for what an agent asked for: please press *Confirm* on its card."
-ELSEWHERE = (
-    "Is this a yes to the card that waits, or about what else I asked you here? Nothing ran: please press a button on "
-    "the one you mean."
-)
-# A task in one of these waits for a person's word, which a “yes” may be.
-ASKING = (TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED, TaskState.TALKING)
-AMBIGUOUS = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
 
 
 async def receive(world: World, incoming: Incoming) -> bool:
@@ -275,7 +262,7 @@ async def _decide_pending(world: World, incoming: Incoming, person: Person) -> b
     everyone = await world.ledger.pending(incoming.session.team, session=incoming.session)
     waiting = [a for a in everyone if a.requester == person.id]
     if not waiting:
-        if not (everyone and yes) or await _is_asked(world, incoming):
+        if not (everyone and yes) or await is_asked(world, incoming):
             return False
         only = f"Only {deciders(everyone[0])} can confirm this."
         await post_note(world, incoming, "answer", {"text": only}, to=incoming.user)
@@ -313,46 +300,10 @@ async def _rename_pending(world: World, incoming: Incoming) -> bool:
 
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
-    if why := await _why_no_plain_yes(world, incoming, action):
+    if why := await why_undecided(world, incoming, action):
         await post_note(world, incoming, "answer", {"text": why}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
-
-
-async def _why_no_plain_yes(world: World, incoming: Incoming, action: Action) -> str:
-    """Why a plain yes does not count for this action, in a sentence; "" where it does."""
-    posted = await world.ledger.posted(action.id)
-    if posted is None or is_early_vote(incoming, action, posted):
-        return UNSEEN
-    if action.private and posted.channel != incoming.session.channel:
-        return ALONE  # what is private now may have stood in the thread before
-    if await world.ledger.grants.of_agents({action.id, *filter(None, [action.task])}):
-        return BY_AGENT
-    tasks = await _own_tasks(world, incoming)
-    if any(task.id != action.task and task.state in ASKING for task in tasks):
-        return ELSEWHERE
-    if not thread_commands.is_go(incoming.text) and await _has_result_since(world, tasks, posted):
-        return AMBIGUOUS
-    return "" if action.verdict is Verdict.CONFIRM else TYPED
-
-
-async def _own_tasks(world: World, incoming: Incoming) -> list[Task]:
-    return [t for t in await world.ledger.tasks_of(incoming.session, 20) if t.requester == incoming.user]
-
-
-async def _is_asked(world: World, incoming: Incoming) -> bool:
-    """Whether a task of theirs asks them something in this thread, so that a yes is an answer to that."""
-    return any(task.state in ASKING for task in await _own_tasks(world, incoming))
-
-
-async def _has_result_since(world: World, tasks: Sequence[Task], posted: Posted) -> bool:
-    """Whether a result of one of these tasks was shown after the card, so that “ok” may be about either."""
-    for task in tasks:
-        if task.state is TaskState.SATISFACTION:
-            asked_at = await satisfaction_asked_at(world, task)
-            if asked_at and posted.at and asked_at > posted.at:
-                return True
-    return False
 
 
 async def _answer(

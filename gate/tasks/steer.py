@@ -16,10 +16,11 @@ from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import LedgerEvent, StaleTask, Unavailable, World
 from gate.rules.reviews import Phase, matched_names
-from gate.rules.task import Flow, Instruction, PauseReason, Remark, Task
+from gate.rules.task import Flow, Instruction, PauseReason, Remark, StopRequest, Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, control, converse, feedback, plan
 from gate.tasks.early_words import UNSEEN, is_before_pause, is_early
+from gate.tasks.plain_words import why_undecided
 from gate.tasks.step_action import supersede_pending
 from gate.tasks.task_transitions import say_in_thread, update_task
 
@@ -172,8 +173,10 @@ async def _clarifying(world: World, incoming: Incoming, task: Task) -> PressResu
         return PressResult(True, "waits", WAITS, task=task)
     if _is_short_no(incoming):
         return await plan.cancel(world, press)
+    if thread_commands.is_yes(incoming.text) and (why := await why_undecided(world, incoming, task)):
+        return _undecided(task, why)
     if await is_early(world, incoming, task):
-        return _unseen(task)
+        return _undecided(task, UNSEEN)
     answers = clarify.answers_in_reply(task, incoming.text)
     return await clarify.answer(world, replace(press, values=answers))
 
@@ -182,14 +185,14 @@ def _is_short_no(incoming: Incoming) -> bool:
     return thread_commands.is_no(incoming.text) and len(incoming.text) < 20
 
 
-def _unseen(task: Task) -> PressResult:
-    return PressResult(False, "unseen", UNSEEN, task=task)
+def _undecided(task: Task, why: str) -> PressResult:
+    return PressResult(False, "undecided", why, task=task)
 
 
 async def _talking(world: World, incoming: Incoming, task: Task) -> PressResult:
     if task.requirements and thread_commands.is_yes(incoming.text):
-        if await is_early(world, incoming, task):
-            return _unseen(task)
+        if why := await why_undecided(world, incoming, task):
+            return _undecided(task, why)
         return await converse.confirm_requirements(world, _press(task, incoming, task.attempts))
     await converse.add_message(world, task, incoming)
     return PressResult(True, "heard", task=task)
@@ -203,15 +206,14 @@ async def _reviewing(world: World, incoming: Incoming, task: Task) -> PressResul
     if thread_commands.is_hold(incoming.text):
         return PressResult(True, "waits", WAITS, task=task)
     if thread_commands.is_yes(incoming.text):
-        return (
-            _unseen(task) if await is_early(world, incoming, task) else await plan.approve_all(world, press)
-        )
+        why = await why_undecided(world, incoming, task)
+        return _undecided(task, why) if why else await plan.approve_all(world, press)
     return await (plan.cancel if _is_short_no(incoming) else plan.replan)(world, press)
 
 
 async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
-    """A word of control, a plain yes, or what to know before it goes on. What lets it go on counts only where the card
-    of this pause was there to be read; of a result that the operator wants reviewed, only a plain yes."""
+    """A word of control, a plain yes, or what to know before it goes on. What lets it go on counts only where it can be
+    meant for the card of this pause; of a result that the operator wants reviewed, only a plain yes."""
     flow, press = _control_by_word(incoming, task), _press(task, incoming, task.pauses)
     if flow in LESS:
         return await flow(world, press)
@@ -220,8 +222,8 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
     yes = thread_commands.is_yes(incoming.text)
     if not yes and _is_reviewed(world, task):
         return PressResult(False, "review", ON_CARD, task=task)
-    if await is_early(world, incoming, task):
-        return _unseen(task)
+    if why := await why_undecided(world, incoming, task):
+        return _undecided(task, why)
     if flow is not None:
         return await flow(world, press)
     if yes:
@@ -330,8 +332,10 @@ async def _control(world: World, incoming: Incoming, task: Task) -> PressResult 
         return None
     if task.state is S.PAUSED:
         return await _paused(world, incoming, task)
-    if flow is control.unpause and await is_before_pause(world, incoming, task):
-        return PressResult(False, "unseen", PAUSED_SINCE, task=task)
+    if flow is control.unpause and task.wish is StopRequest.PAUSE:
+        early = await is_before_pause(world, incoming, task)
+        if why := PAUSED_SINCE if early else await why_undecided(world, incoming, task):
+            return _undecided(task, why)
     return await flow(world, _press(task, incoming, _card_number(task)))
 
 
@@ -378,7 +382,7 @@ async def _verdict(world: World, incoming: Incoming, task: Task) -> PressResult 
         return None
     if await is_early(world, incoming, task):
         thanks = reading is FeedbackKind.THANKS and not thread_commands.is_yes(incoming.text)
-        return PressResult(True, "thanks", task=task) if thanks else _unseen(task)
+        return PressResult(True, "thanks", task=task) if thanks else _undecided(task, UNSEEN)
     if reading is FeedbackKind.THANKS:
         return await feedback.satisfied(world, press)
     if reading is FeedbackKind.OVER:

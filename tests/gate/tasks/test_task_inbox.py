@@ -11,7 +11,7 @@ from gate.rules.action_states import State
 from gate.rules.planner_port import Call, CancelPending, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.tasks import inbox
-from gate.tasks.inbox import ALONE
+from gate.tasks.plain_words import ALONE
 from storage.transaction import Enqueue, SqlTx
 from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, GIL, SAM, TEAM, Scene, nothing_ran
 from tests.gate.tasks.test_task_clarify import WHERE, unclear

@@ -1,0 +1,74 @@
+"""Plain words: why a “yes” or a “continue” in a thread decides nothing about an action or a task that waits there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gate.rules import thread_commands
+from gate.rules.action import Action, Verdict
+from gate.rules.planner_port import Incoming
+from gate.rules.ports import World
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState
+from gate.tasks.early_words import UNSEEN, card_of, is_early, is_early_vote, satisfaction_asked_at
+
+TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
+ALONE = "I asked you about this in direct messages: please press a button on the card there."
+BY_AGENT = "Words are not enough for what an agent asked for: please press a button on its card."
+ELSEWHERE = (
+    "Is this about the card that waits, or about what else I asked you here? Nothing ran: please press a button on the "
+    "one you mean."
+)
+AMBIGUOUS = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
+# A task in one of these waits for a person's word, which a “yes” may be.
+ASKING = (TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED, TaskState.TALKING)
+
+
+async def why_undecided(world: World, incoming: Incoming, about: Action | Task) -> str:
+    """Why plain words of somebody who may decide this action, or let this task go on, do not; "" where they do."""
+    if unseen := await _why_unseen(world, incoming, about):
+        return unseen
+    own_task = about.task if isinstance(about, Action) else about.id  # "" of an action without one
+    if await world.ledger.grants.of_agents({about.id, *filter(None, [own_task])}):
+        return BY_AGENT
+    tasks = await _own_tasks(world, incoming)
+    if any(task.id != own_task and task.state in ASKING for task in tasks):
+        return ELSEWHERE
+    waiting = await world.ledger.pending(incoming.session.team, user=incoming.user, session=incoming.session)
+    if any(action.id != about.id and not (own_task and action.task == own_task) for action in waiting):
+        return ELSEWHERE
+    only_yes = thread_commands.is_yes(incoming.text) and not thread_commands.is_go(incoming.text)
+    if only_yes and await _has_result_since(world, tasks, about):
+        return AMBIGUOUS
+    return TYPED if isinstance(about, Action) and about.verdict is not Verdict.CONFIRM else ""
+
+
+async def is_asked(world: World, incoming: Incoming) -> bool:
+    """Whether a task of theirs asks them something in this thread, so that a yes is an answer to that."""
+    return any(task.state in ASKING for task in await _own_tasks(world, incoming))
+
+
+async def _why_unseen(world: World, incoming: Incoming, about: Action | Task) -> str:
+    """Why they cannot have meant the card as it stands in this thread; "" where they can."""
+    if not isinstance(about, Action):
+        return UNSEEN if await is_early(world, incoming, about) else ""
+    card = await card_of(world, about)
+    if card is None or is_early_vote(incoming, about, card):
+        return UNSEEN
+    # What is private now may have stood in the thread before.
+    return ALONE if about.private and card.channel != incoming.session.channel else ""
+
+
+async def _own_tasks(world: World, incoming: Incoming) -> list[Task]:
+    return [t for t in await world.ledger.tasks_of(incoming.session, 20) if t.requester == incoming.user]
+
+
+async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:
+    """Whether a result of one of these tasks was shown after the card, so that “ok” may be about either."""
+    ended = [task for task in tasks if task.state is TaskState.SATISFACTION]
+    card = await card_of(world, about) if ended else None
+    for task in ended if card and card.at else ():
+        asked_at = await satisfaction_asked_at(world, task)
+        if asked_at and card and card.at and asked_at > card.at:
+            return True
+    return False
