@@ -34,7 +34,7 @@ from gate.rules.receipt import intact
 from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
-from gate.rules.undo_privacy import told_outcome
+from gate.rules.undo_privacy import is_confidential, told_outcome
 
 TAMPERED = "The stored action is not the one that was shown"
 EARLIER_VERSION = "It was prepared by an earlier version of me"
@@ -236,7 +236,7 @@ def outcome_entry(action: Action, outcome: Outcome) -> Entry:
         action.state,
         action,
         action.decided_by,
-        result="" if action.under_review else logged_result(outcome.text, action.confidential),
+        result="" if action.under_review else logged_result(outcome.text, is_confidential(action)),
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

@@ -22,6 +22,7 @@ from gate.rules.ports import Note, Tx, World
 from gate.rules.reviews import Phase, released
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import Answer, Follow, ServerUnavailable, ToolSpec
+from gate.rules.undo_privacy import is_confidential
 
 MOST_DOUBLED = (
     4  # how often the time to the next look is doubled, which each one does that told something or failed
@@ -178,7 +179,7 @@ async def _write(world: World, action: Action, look: int, found: Found, title: s
     )  # fmt: skip
     async with world.ledger.begin() as tx:
         if (found.lines or found.end) and await tx.note(note):
-            told = logged_result(" ".join(found.lines), action.confidential)
+            told = logged_result(" ".join(found.lines), is_confidential(action))
             tx.audit(audit_entry("news", action, "system", result=told, reason=found.end, outcome="told"))
         if not found.end:
             pause = world.limits.follow * 2**found.progress.doubled

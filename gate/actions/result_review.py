@@ -27,6 +27,7 @@ from gate.rules.permissions import Verb
 from gate.rules.ports import Stale, World
 from gate.rules.reviews import COMMENT, one_result, released, same, step_result
 from gate.rules.tool import InvalidAnswer, Problem
+from gate.rules.undo_privacy import is_confidential
 
 CHANGE, REJECT = "held_change", "held_reject"  # the kinds of the two windows
 NOT_AN_OBJECT = "The changed result must be a JSON object, as the result was."
@@ -109,7 +110,7 @@ def _entry(action: Action, judged: ResultDecision) -> Entry:
         outcome="edited" if judged.revised is not None else "",
         user_confirmed=True,
         reason=judged.comment,
-        result=logged_result(told.text, action.confidential) if told and judged.revised is None else "",
+        result=logged_result(told.text, is_confidential(action)) if told and judged.revised is None else "",
     )
 
 

@@ -14,6 +14,7 @@ from gate.rules.gated_files import file_readers, gated_file
 from gate.rules.ports import Unavailable, World
 from gate.rules.reviews import Phase
 from gate.rules.sampling import NotSampled, Sampled, SamplingRecord, recorded_by
+from gate.rules.undo_privacy import is_confidential
 
 EVENT = "sampled"
 KEPT_PROMPT, KEPT_ANSWER = 4000, 1000  # characters in the log
@@ -33,7 +34,7 @@ class SamplingSubject:
 
 def sampling_subject(world: World, action: Action) -> SamplingSubject:
     """An action that is there."""
-    withheld = action.confidential or bool(world.policy.review(Phase.AFTER, action.name))
+    withheld = is_confidential(action) or bool(world.policy.review(Phase.AFTER, action.name))
     return SamplingSubject(action.session, action.id, action.requester, withheld)
 
 

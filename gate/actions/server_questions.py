@@ -35,6 +35,7 @@ from gate.rules.server_questions import (
 )
 from gate.rules.task import StopRequest
 from gate.rules.tool import InvalidAnswer
+from gate.rules.undo_privacy import is_confidential
 
 log = logging.getLogger(__name__)
 
@@ -310,7 +311,7 @@ async def _decide(
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await tx.questions.move(question, event, actor=user, answer=text)
             action = None if question.is_read else await tx.action(question.action)
-            secret = action is not None and action.confidential
+            secret = action is not None and is_confidential(action)
             done = f"question_{moved.state}"
             tx.audit(_question_entry(done, moved, user, secret, arguments=names, user_confirmed=True))
             _request_card(tx, moved)

@@ -154,7 +154,7 @@ class ResultDecision:
     kept: bool  # whoever asked for the call gets it; else it is dropped
     revised: Json = None  # what they get in its place; None where it is as the tool gave it
     comment: str = ""
-    private: bool = False  # the rules have made the call private since it was confirmed
+    private: bool = False  # by the rules of then
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,15 +381,7 @@ class Action:
 
     @property
     def private(self) -> bool:
-        """Whether it is for its requester alone, by the rules of when it was shown or of when its result was decided
-        on."""
         return self.proposal.decision.private or (self.judged is not None and self.judged.private)
-
-    @property
-    def confidential(self) -> bool:
-        """Whether what it gives is told to its requester alone: it is private, or of a secret that a phrase was typed
-        for."""
-        return self.private or self.proposal.decision.secret
 
     @property
     def prose(self) -> str:

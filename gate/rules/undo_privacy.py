@@ -45,6 +45,11 @@ def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Ac
     return replace(covered, notes=(*covered.notes, COVERED))
 
 
+def is_confidential(action: Action) -> bool:
+    """Whether what it gives is told to its requester alone: it is private, or of a secret file."""
+    return action.private or action.proposal.decision.secret
+
+
 def keeps_values(action: Action) -> bool:
     """Whether its arguments are told only as its card tells them."""
     return bool(action.undoes) and action.proposal.decision.secret

@@ -30,6 +30,7 @@ from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepSta
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
+from gate.rules.undo_privacy import is_confidential
 from gate.tasks.task_transitions import (
     move_task,
     next_pause,
@@ -112,7 +113,7 @@ def _evidence(
         known=known,
         admitted=admitted_failure(outcome.text, outcome.structured) if outcome else "",
     )
-    return without_quotes(seen) if action.confidential else seen
+    return without_quotes(seen) if is_confidential(action) else seen
 
 
 async def _checks(world: World, spec: ToolSpec, action: Action) -> AsyncIterator[Check]:
