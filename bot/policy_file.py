@@ -22,7 +22,7 @@ from gate.rules.ports import Tools
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Trust
 from tools.mcp.schema import schema_error
-from tools.mcp.schema_fast_path import always_checkable
+from tools.mcp.schema_fast_path import always_checkable, patterns_of
 from tools.mcp.server_config import ServerConfig
 from tools.strict_config import Document, Maybe, Section, Text, Wrong, fitting, within
 
@@ -61,21 +61,10 @@ def _schema(schema: Any) -> dict[str, Json]:
         raise ValueError("must be a JSON Schema")
     why = schema_error(json.dumps(schema, sort_keys=True))
     found = [f"cannot be used: {why}"] if why else []
-    found += [slow for pattern in _patterns(schema) for slow in _slow(pattern)]
+    found += [slow for pattern in patterns_of(schema) for slow in _slow(pattern)]
     if found:
         raise Wrong(*(((), what) for what in found))
     return schema
-
-
-def _patterns(schema: Json) -> Iterator[str]:
-    """Every regular expression of a schema."""
-    if isinstance(schema, dict):
-        if isinstance(schema.get("pattern"), str):
-            yield schema["pattern"]
-        if isinstance(schema.get("patternProperties"), dict):
-            yield from schema["patternProperties"]
-    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        yield from _patterns(part)
 
 
 def _tool(pattern: str) -> str:

@@ -307,6 +307,11 @@ EACH = {"text": "{args.content}", "find": "@([a-z]{1,20})", "take": "{read.sha}"
         ("raise_if", [{"class": "wirte", "text": "a"}], "class” must be one of"),
         ("raise_if", [{"class": "write", "text": "(a+)+b"}], "no pattern that can be searched"),
         ("raise_if", [{"class": "write", "schema": {"type": "strin"}}], "its schema is not valid"),
+        (
+            "raise_if",
+            [{"class": "write", "schema": {"anyOf": [{"pattern": "(a+)+b"}]}}],
+            "no pattern that can be searched",
+        ),
         ("raise_if", {}, "“raise_if” must be a list"),
         ("capture/before/absent", "(a+)+b", "no pattern that can be searched"),
         ("capture/before/each", {"text": "x"}, "“capture.before.each” needs `find`"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from re import _constants as constants  # type: ignore[attr-defined]
@@ -205,6 +205,17 @@ def always_checkable(pattern: str, length: int) -> bool:
     """Whether the pattern can be searched in every text of up to `length` characters, as rules of operators
     require."""
     return _work(pattern, length) <= WORK
+
+
+def patterns_of(schema: Json) -> Iterator[str]:
+    """Every regular expression of a schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("pattern"), str):
+            yield schema["pattern"]
+        if isinstance(schema.get("patternProperties"), dict):
+            yield from schema["patternProperties"]
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from patterns_of(part)
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
 from gate.rules.tool import ClassRaise, Drift, Each, Expect, Follow, Read, Recipe, Show, Summary, Undo
 from tools.mcp.schema import schema_error
-from tools.mcp.schema_fast_path import always_checkable
+from tools.mcp.schema_fast_path import always_checkable, patterns_of
 from tools.strict_config import Document, Maybe, Place, Section, Wrong, fitting, validate
 
 TESTS = ("equals", "contains", "matches", "least", "most")  # of `expect`
@@ -42,6 +42,8 @@ def _schema(schema: Any) -> dict[str, Json]:
         raise ValueError("must be a JSON Schema")
     if why := schema_error(json.dumps(schema, sort_keys=True)):
         raise ValueError(f"cannot be used: {why}")
+    for pattern in patterns_of(schema):
+        _checkable(pattern)
     return schema
 
 
