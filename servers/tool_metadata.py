@@ -73,7 +73,7 @@ def bound(*names: str, **renamed: str) -> dict[str, str]:
 def tool(function: Callable[..., Any], card: Card, roots: Mapping[str, Sequence[str]] | None = None) -> Tool:
     """The function as a tool of an MCP server, under its own name. `roots`: the folders that its paths begin in."""
     targets = card.recipe["targets"]
-    if roots and targets.keys() & {"paths", "looks"}:
+    if roots and targets.keys() & {"paths", "looks", "reported", "found"}:
         card = replace(card, recipe={**card.recipe, "targets": {**targets, "roots": roots}})
     hints = ToolAnnotations(
         title=card.title,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths, with_resolved_paths
+from gate.rules.named_paths import names_of_others, names_of_paths
 from gate.rules.policy import Matches, decide
 from gate.rules.ports import World
 from gate.rules.previews import (
@@ -75,8 +76,9 @@ def policy_decision(
     """The policy's decision on this call, as things stand now. `capture`: what was read for it, once it was."""
     if capture is not None:
         targets = with_resolved_paths(spec.recipe.targets, args, capture)
+        if targets and targets.resolved_to and not names_of_paths(spec):
+            targets = replace(targets, elsewhere=names_of_others(spec, world.tools.specs()))
         spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
-
     return decide(world.policy, spec, args, channel, matching(world), asked)
 
 

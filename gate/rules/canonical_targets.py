@@ -92,6 +92,7 @@ class Targets:
     reported: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
     links: bool = False
+    elsewhere: tuple[str, ...] = ()  # of a tool without such arguments: those of its server's other tools
     resolved_to: tuple[str, ...] = ()  # what the reads have said by now
 
     @property
@@ -259,20 +260,32 @@ def _report_forms(text: str) -> tuple[str, ...]:
     return (*path_variants(text), *address(text), *identifier(text))
 
 
-def argument_variants(targets: Targets | None, args: Json, relative: bool = False) -> Iterator[Json]:
-    """The arguments in every other form that rules are held against, one after another; `relative`: in those without
-    the slashes that a path begins with.
+def reported_forms(targets: Targets | None) -> list[str]:
+    """What reads have said that the call will touch, in every form that rules are held against."""
+    if targets is None or not targets.resolved_to:
+        return []
+    told = (one for told in targets.resolved_to for one in (told, *_absolute(told, targets.roots)))
+    return [*dict.fromkeys(form for one in dict.fromkeys(told) for form in (one, *_report_forms(one)))]
+
+
+def without_roots(forms: Sequence[str]) -> list[str]:
+    """The forms that begin with slashes, without these."""
+    return [inner for form in forms if not is_url(form) and (inner := without_root(form)) != form]
+
+
+def argument_variants(
+    targets: Targets | None, args: Json, relative: bool = False, reported: Sequence[str] = ()
+) -> Iterator[Json]:
+    """The arguments in every other form that rules are held against, one after another, and beside what was reported;
+    `relative`: in those without the slashes that a path begins with.
 
     Of a tool that declares nothing, any text may be a path, also the name of a field (`{"files": {path: content}}`),
     but for what is prose by its name.
     """
     if not isinstance(args, Mapping):
         return
-    if targets and targets.resolved_to and not relative:
-        told = dict.fromkeys(
-            one for told in targets.resolved_to for one in (told, *_absolute(told, targets.roots))
-        )
-        yield {**args, REPORTED: [form for one in told for form in (one, *_report_forms(one))]}
+    if reported:
+        yield {**args, REPORTED: reported}
     if targets is None and not relative and (named := [*_names_of_files(args)]):
         yield {**args, NAMED: named}
     if targets is None and (inside := with_parsed_json(args)) is not args:
@@ -413,7 +426,7 @@ def _named(
     if names is None:
         return {change(key): _unless_prose(key, value, change) for key, value in args.items()}
     for name in names:
-        args = _changed(args, _steps(name), change)
+        args = _changed(args, steps_to(name), change)
     return args
 
 
@@ -439,7 +452,8 @@ def _inside_prose(value: Json, change: Callable[[str], str]) -> Json:
     return change(value) if isinstance(value, str) else value
 
 
-def _steps(name: str) -> tuple[str, ...]:
+def steps_to(name: str) -> tuple[str, ...]:
+    """The way to an argument as a recipe names it; `[]`: to each item of a list."""
     return tuple(name.replace("[]", ".[]").split("."))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from gate.rules.action import CallClass, Json
@@ -15,6 +15,7 @@ from gate.rules.canonical_targets import (
     with_folders,
 )
 from gate.rules.listed_names import is_file_argument
+from gate.rules.named_paths import kind_of, names_of_paths, with_paths
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
 from gate.rules.text_forms import path_variants, without_root
@@ -102,19 +103,48 @@ def gated_file(
 ) -> tuple[str, Rule] | None:
     """The first of these files that the operator's rules keep from being read at once where one of the readers is asked
     for it by name, and that rule. The first of the readers is the one that has found them."""
+    return next(gated_files(policy, readers, paths, channel, matches), None)
+
+
+def gated_files(
+    policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
+) -> Iterator[tuple[str, Rule]]:
+    """Each of these files with each rule that keeps it so."""
     strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
-    named = [(rule, spec) for rule in strict for spec in readers if rule.names(spec.full_name)]
-    for path in paths if named else ():
+    tests = [
+        (rule, _reading(rule, readers, matches))
+        for rule in strict
+        if any(rule.names(one.full_name) for one in readers)
+    ]
+    for path in paths if tests else ():
         forms = (path, *forms_below(readers[0].recipe.targets, path))
-        for rule, spec in named:
-            targets = spec.recipe.targets or Targets()
-            names = (*targets.paths, *targets.looks)
-            written = (
-                forms if rule.spares_absolute_paths else dict.fromkeys((*forms, *map(without_root, forms)))
+        every = tuple(dict.fromkeys((*forms, *map(without_root, forms))))
+        for rule, is_about in tests:
+            if is_about(forms, every):
+                yield path, rule
+
+
+def _reading(
+    rule: Rule, readers: Sequence[ToolSpec], matches: Matches
+) -> Callable[[Sequence[str], Sequence[str]], bool]:
+    """Whether the rule is about reading a file of these forms by some of these tools; its arguments may have the second
+    forms as well. A tool that takes no path is given one as the others are."""
+    kind = kind_of(rule.schema, rule.texts)
+    others = tuple(name for reader in readers for name in names_of_paths(reader)) or ("path",)
+    named = [reader for reader in readers if rule.names(reader.full_name)]
+    places = dict.fromkeys(names_of_paths(reader) or tuple(dict.fromkeys(others)) for reader in named)
+    known: dict[Hashable, bool] = {}
+    spares = rule.spares_absolute_paths
+
+    def fits(form: str) -> bool:
+        of = kind(form)
+        if of not in known:
+            known[of] = any(
+                rule.fits(args, matches) for names in places for args in with_paths({}, names, [form])
             )
-            asked: list[Json] = [{name: form for name in names} for form in written]
-            if rule.reaches(spec.full_name, forms) or any(
-                rule.holds(spec.full_name, args, matches) for args in asked
-            ):
-                return path, rule
-    return None
+        return known[of]
+
+    def is_about(forms: Sequence[str], every: Sequence[str]) -> bool:
+        return rule.reaches(named[0].full_name, forms) or any(map(fits, forms if spares else every))
+
+    return is_about

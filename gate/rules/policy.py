@@ -15,8 +15,11 @@ from gate.rules.canonical_targets import (
     argument_variants,
     content_paths,
     has_broken_path,
+    reported_forms,
     too_many_targets,
+    without_roots,
 )
+from gate.rules.named_paths import as_arguments, told_apart
 from gate.rules.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
@@ -81,10 +84,12 @@ class Rule:
 
     def holds(self, full_name: str, args: Json, matches: Matches) -> bool:
         """Whether this rule is about this call."""
-        return (
-            self.names(full_name)
-            and all(any(map(searching(pattern), texts_of(args))) for pattern in self.texts)
-            and (self.schema is None or matches(self.schema, args))
+        return self.names(full_name) and self.fits(args, matches)
+
+    def fits(self, args: Json, matches: Matches) -> bool:
+        """Whether this rule is about a call with these arguments of a tool that it names."""
+        return all(any(map(searching(pattern), texts_of(args))) for pattern in self.texts) and (
+            self.schema is None or matches(self.schema, args)
         )
 
     def holds_any(self, full_name: str, forms: Iterable[Json], matches: Matches) -> bool:
@@ -336,9 +341,19 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     """The rules that are about this call, in whatever form a tool may take its arguments."""
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     given = [args, *_requested_args(spec, args)]
-    forms = [*given, *(form for one in given for form in argument_variants(spec.recipe.targets, one))]
-    relative = [form for one in given for form in argument_variants(spec.recipe.targets, one, relative=True)]
+    targets = spec.recipe.targets
+    reported = reported_forms(targets)
+    inner = without_roots(reported)
+    forms = [*given, *(form for one in given for form in argument_variants(targets, one, False, reported))]
+    relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
     every = [*forms, *relative]
+
+    def seen(rule: Rule) -> Iterator[Json]:
+        spares = rule.spares_absolute_paths
+        yield from forms if spares else every
+        told = reported if spares else [*reported, *inner]
+        yield from as_arguments(spec, given, told_apart(rule.schema, rule.texts, told)) if rule.schema else ()
+
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name)]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
@@ -349,8 +364,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     holding = [
         rule
         for rule in named
-        if found.issuperset(rule.texts)
-        and rule.holds_any(spec.full_name, forms if rule.spares_absolute_paths else every, matches)
+        if found.issuperset(rule.texts) and rule.holds_any(spec.full_name, seen(rule), matches)
     ]
     return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
 

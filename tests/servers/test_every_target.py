@@ -596,6 +596,10 @@ async def test_a_served_folder_does_not_hide_what_its_own_name_says(
         for path in (f"{start}{file}", f"{served}/{file}"):
             asked = with_canonical_paths(recipe.targets, {**args, "path": path})
             assert judged(spec, asked).verdict is Verdict.TYPED, (name, path)
+    restore = read_recipe((listed["restore_file"].meta or {})[META])
+    told = with_resolved_paths(restore.targets, {}, {"plan": {"touched": [f"{start}{file}"]}})
+    spec = replace(spec, name="restore_file", recipe=replace(restore, targets=told))
+    assert judged(spec, {"trash_id": "1"}).verdict is Verdict.TYPED
 
 
 @pytest.mark.parametrize("several", [False, True])
