@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths, with_resolved_paths
+from gate.rules.gated_files import file_readers, found_files, gated_files, is_only_private, too_many_files
 from gate.rules.named_paths import names_of_others, names_of_paths
 from gate.rules.policy import Matches, decide
 from gate.rules.ports import World
 from gate.rules.previews import (
+    COVERED,
+    COVERED_BY_RULE,
     build,
     covered_by_facts,
     default_verb,
@@ -51,10 +54,12 @@ class PreviewResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What was read, by name. `private`: some of it is for whoever asked alone."""
+    """What was read, by name. `private`: some of it is for whoever asked alone. `covered`: some of it is in a file that
+    the policy keeps from being read at once, which no argument of the read has named."""
 
     found: dict[str, Json]
     private: bool = False
+    covered: bool = False
 
 
 class PreviewReadFailed(Exception):
@@ -112,13 +117,14 @@ async def make_preview(
         decision = decided if decided and _adds_nothing(spec) else None
         decision = decision or policy_decision(world, spec, bound, channel, capture)
         shown = build(spec, bound, capture, before)
-        shown = covered_by_facts(shown) if decision.secret else shown
+        if decision.secret or read.covered:
+            shown = covered_by_facts(shown, COVERED if decision.secret else COVERED_BY_RULE)
         return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))
         own = policy_decision(world, spec, bound, channel, read.found)
         private = read.private or own.private or (isinstance(error, PreviewReadFailed) and error.private)
-        said = NOT_QUOTED if private or own.secret else failed
+        said = NOT_QUOTED if private or own.secret or read.covered else failed
         bound = asked if read.private else bound
         shown = failed_preview(spec, bound, f"I could not look at what this would change: {said}")
         return PreviewResult(bound, {}, shown, said, private)
@@ -170,18 +176,19 @@ async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], ch
     Raises PreviewReadFailed or TemplateError.
     """
     found: dict[str, Json] = {}
-    private = False
+    private = covered = False
     for name, read in spec.recipe.capture.items():
         run = run_each if read.each else run_read
         try:
             one = await run(world, spec.server, read, {"args": args, "capture": found}, channel)
         except (PreviewReadFailed, TemplateError) as error:
-            if private:  # it was given what is private, and may quote it
+            if private or covered:  # it was given what is kept from others, and may quote it
                 raise PreviewReadFailed(NOT_QUOTED, private) from error
             raise
         found[name] = one.found
         private |= one.private
-    return ReadResult(found, private)
+        covered |= one.covered
+    return ReadResult(found, private, covered)
 
 
 async def run_each(
@@ -198,15 +205,18 @@ async def run_each(
     if len(wanted) > MAX_EACH:
         raise PreviewReadFailed(f"it names {len(wanted):,} things to look up, and {MAX_EACH} are the most")
     items: list[Json] = []
-    private = False
+    private = covered = False
     for one in wanted:
         answer = await run_read(world, server, read, {**scope, "each": one}, channel)
         private |= answer.private
+        covered |= answer.covered
         try:
             items.append(expand(each.take, {"read": answer.found}))
         except TemplateError:
             raise PreviewReadFailed(f"{server}.{read.tool} does not know “{one}”", private) from None
-    return ReadResult({"text": ", ".join(map(text_of, items)), "error": False, "items": items}, private)
+    return ReadResult(
+        {"text": ", ".join(map(text_of, items)), "error": False, "items": items}, private, covered
+    )
 
 
 async def run_read(
@@ -229,7 +239,29 @@ async def run_read(
         raise PreviewReadFailed(NOT_QUOTED if kept else str(error), decision.private) from error
     said = NOT_QUOTED if kept and answer.is_error else answer.text
     structured = answer.structured if isinstance(answer.structured, dict) else {}
-    return ReadResult({"text": said, "error": answer.is_error, **structured}, decision.private)
+    private, covered = _kept_because_of_files(world, spec, args, channel, answer)
+    found: dict[str, Json] = {"text": said, "error": answer.is_error, **structured}
+    return ReadResult(found, decision.private or private, covered)
+
+
+def _kept_because_of_files(
+    world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str, answer: Answer
+) -> tuple[bool, bool]:
+    """Whether a read has given what is in a file that the policy has shown to whoever asked alone, and what is in one
+    that it keeps from being read at once, or in some file that cannot be told."""
+    targets = spec.recipe.targets
+    if not targets or not targets.found or answer.is_error:
+        return False, False
+    try:
+        paths = found_files(targets, args, answer.structured, answer.text)
+    except TemplateError:
+        return False, True
+    if too_many_files(paths):
+        return False, True
+    readers = file_readers(spec, world.tools.specs())
+    rules = [rule for _, rule in gated_files(world.policy, readers, paths, channel, matching(world))]
+    only_private = [is_only_private(rule, spec, channel) for rule in rules]
+    return any(only_private), not all(only_private)
 
 
 async def _answer(world: World, spec: ToolSpec, read: Read, args: Json) -> Answer:

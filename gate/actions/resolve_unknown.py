@@ -79,7 +79,7 @@ async def check_target(world: World, action_id: str, user: str) -> None:
         now = await run_capture(
             world, spec, without_bound_args(spec, stored_args(action.args)), action.session.channel
         )
-        secret = secret or (now.private and user != action.requester)
+        secret = secret or now.covered or (now.private and user != action.requester)
         text = _difference(action, now.found, secret)
     except (PreviewReadFailed, TemplateError) as error:
         text = "I could not read it." if secret else f"I could not read it: {error}."

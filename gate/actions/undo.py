@@ -199,16 +199,16 @@ async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
         return None
     try:
         read = Read(inverse.drift_tool, stored_args(inverse.drift_args))
-        now = (await run_read(world, inverse.server, read, {}, channel)).found
+        now = await run_read(world, inverse.server, read, {}, channel)
     except (PreviewReadFailed, TemplateError) as error:
         return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",))
-    changed = {key: was for key, was in inverse.drift_same.items() if _value_at(now, key) != was}
+    changed = {key: was for key, was in inverse.drift_same.items() if _value_at(now.found, key) != was}
     notes = tuple(
-        f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(_value_at(now, key))}."
+        f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(_value_at(now.found, key))}."
         for key, was in changed.items()
     )
     quietly = (f"Changed since: {', '.join(changed)}.",)
-    if _is_kept_from_others(world, inverse, channel):
+    if now.private or now.covered or _is_kept_from_others(world, inverse, channel):
         notes = quietly
     return _Drift(notes, quietly) if changed else None
 

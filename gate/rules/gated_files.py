@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from gate.rules.action import CallClass, Json
@@ -96,6 +97,12 @@ def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
         and one.recipe.targets
         and one.recipe.targets.paths
     ]
+
+
+def is_only_private(rule: Rule, reader: ToolSpec, channel: str) -> bool:
+    """Whether a rule that keeps files from being read at once lets this tool give them to whoever asks alone."""
+    otherwise = replace(rule, private=False).keeps_from_reading(channel)
+    return rule.private and rule.names(reader.full_name) and not otherwise
 
 
 def gated_file(

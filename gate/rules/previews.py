@@ -22,6 +22,7 @@ DECEPTIVE_TEXT = (
     "Some characters here are invisible or look like others. They are spelled out as \\u{…}: read with care."
 )
 COVERED = "What is in it now is not shown: it is a secret file."
+COVERED_BY_RULE = "What is in it now is not shown: a rule of the policy keeps it from being read at once."
 MAX_AFFECTED = 1000
 MAX_FACTS = 10_000  # of which the largest window could just show the shortest
 MAX_TOLD = 60  # characters of the kind of a thing and of when it was changed, which a server tells
@@ -222,9 +223,9 @@ def with_warning(preview: Preview) -> Preview:
     )
 
 
-def covered_by_facts(preview: Preview) -> Preview:
+def covered_by_facts(preview: Preview, why: str = COVERED) -> Preview:
     """The preview without what is in the target now: that is not for everybody who sees the card."""
-    return replace(preview, diff="", notes=(*preview.notes, COVERED)) if preview.diff else preview
+    return replace(preview, diff="", notes=(*preview.notes, why)) if preview.diff else preview
 
 
 def _notifies(spec: ToolSpec, scope: Mapping[str, Json]) -> str:

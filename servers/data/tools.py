@@ -346,7 +346,9 @@ CARDS: dict[str, Card] = {
     "preview_write_sqlite": reading(
         "Preview changes of rows", "Try changes on a copy of {args.path}", paths=["path"]
     ),
-    "preview_restore_rows": reading("Preview putting rows back", "Look at the record {args.record}"),
+    "preview_restore_rows": reading(
+        "Preview putting rows back", "Look at the record {args.record}", found=["path"]
+    ),
     "check_rows": reading("Check rows", "Look at the record {args.record}"),
     "write_csv": makes(
         "Write CSV file",

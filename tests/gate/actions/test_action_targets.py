@@ -22,7 +22,7 @@ from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import MOST_FILES
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
-from gate.rules.previews import COVERED
+from gate.rules.previews import COVERED, COVERED_BY_RULE
 from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
 from gate.rules.task import StepState
@@ -328,6 +328,41 @@ async def test_a_result_about_more_files_than_can_be_checked_is_not_given(desk: 
     assert (await searched(desk)).text == TOO_MANY_FILES
     searching(desk, *(f"plain{number}.md" for number in range(1_000)))
     assert "hush" in (await searched(desk)).text
+
+
+def looking_into(stage: Scene, *found: str) -> None:
+    """The look of the desk's `write` names in these fields the files whose content it gives."""
+    spec = stage.desk.specs_now["look"]
+    targets = Targets(looks=("path",), found=found)
+    stage.desk.specs_now["look"] = replace(spec, recipe=replace(spec.recipe, targets=targets))
+    stage.desk.notes |= {"a": "config/prod.yaml", "b": "notes.md"}
+
+
+async def test_a_card_does_not_show_what_its_look_finds_in_a_file_that_a_rule_keeps(desk: Scene) -> None:
+    desk.rule(replace(BY_PATH, tools=("other.read", "desk.look")))
+    looking_into(desk, "content")
+    kept, other = [await desk.prepare(path=path, content="x") for path in ("a", "b")]
+    assert COVERED_BY_RULE in kept.preview.notes
+    assert "config/prod" not in str(kept.preview)
+    assert "notes.md" in other.preview.diff
+    assert not other.preview.notes
+
+
+async def test_a_card_is_private_where_a_rule_makes_the_look_at_what_it_finds_private(desk: Scene) -> None:
+    desk.rule(replace(BY_PATH, at_least=None, private=True))
+    looking_into(desk, "content")
+    kept, other = [await desk.prepare(path=path, content="x") for path in ("a", "b")]
+    assert (kept.private, other.private) == (True, False)
+    assert "config/prod" in kept.preview.diff
+
+
+async def test_a_card_does_not_show_what_its_look_finds_where_that_does_not_tell_the_files(
+    desk: Scene,
+) -> None:
+    looking_into(desk, "{result.nothing|differing}")
+    kept = await desk.prepare(path="b", content="x")
+    assert COVERED_BY_RULE in kept.preview.notes
+    assert "notes.md" not in str(kept.preview)
 
 
 async def test_a_search_that_gives_only_the_name_of_a_gated_file_is_answered(desk: Scene) -> None:
