@@ -51,6 +51,7 @@ SUMMARY = 140
 ARGUMENTS = 200
 FEW = 4
 OPEN = "Its details are shown when it comes to it."  # of a step that may yet be private
+AWAITED = "It is looked at when its turn comes, after step {place}."
 SHORTENED = "Not shown whole here: it is too long. It will ask on its own card."
 OVER = {
     StepState.DONE: "done already",
@@ -156,6 +157,8 @@ def in_a_line(plan: Plan, step: Step) -> Shown:
 
 def in_short(plan: Plan, step: Step) -> Shown:
     """With what is not known yet, and whether it can be taken back; of its arguments only that there are more."""
+    if later := _later(plan, step):
+        return later
     step = public_step(step)
     undo = step.preview.undo if step.preview and not _reads(step) else ""
     return [
@@ -168,7 +171,9 @@ def in_short(plan: Plan, step: Step) -> Shown:
 
 
 def whole(plan: Plan, step: Step) -> Shown:
-    """With everything that it changes and every argument."""
+    """With everything that it changes and every argument, unless an earlier step changes that first."""
+    if later := _later(plan, step):
+        return later
     step = public_step(step)
     told = step.preview
     seen = (
@@ -181,6 +186,15 @@ def whole(plan: Plan, step: Step) -> Shown:
         else _arguments(step)
     )
     return [*in_a_line(plan, step), *_title(step), *seen, *_open(plan, step)]
+
+
+def _later(plan: Plan, step: Step) -> Shown:
+    """Of a step that an earlier one changes something for, what it does; what could be seen now will not be so then."""
+    first = plans.awaited(plan, step)
+    if first is None:
+        return []
+    told = AWAITED.format(place=number(plan, first))
+    return [*in_a_line(plan, step), line(words(told, "italic")), *_noted(step)]
 
 
 def _reversibility(told: Preview) -> Shown:
@@ -226,8 +240,12 @@ def _open(plan: Plan, step: Step) -> Shown:
     problem = step.problem or (step.preview.problem if step.preview else "")
     sign = "no_entry" if plans.is_blocked(step) else "warning"
     warned = [line({"type": "emoji", "name": sign}, words(f" {problem}", most=160))] if problem else []
-    note = [line(words("Instruction: ", "bold"), words(step.note, most=160))] if step.note else []
-    return [*refs[:FEW], *more, *warned, *note]
+    return [*refs[:FEW], *more, *warned, *_noted(step)]
+
+
+def _noted(step: Step) -> Shown:
+    """What somebody added to it."""
+    return [line(words("Instruction: ", "bold"), words(step.note, most=160))] if step.note else []
 
 
 def source(plan: Plan, form: str) -> str:

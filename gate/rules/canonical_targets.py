@@ -116,6 +116,14 @@ def with_resolved_paths(
     return replace(targets, resolved_to=with_folders(targets, args, names))
 
 
+def touched(targets: Targets | None, args: Mapping[str, Json]) -> tuple[str, ...]:
+    """The paths that a call is really about, as the reads have told; else those that its arguments declare."""
+    if targets is None:
+        return ()
+    only = Targets(paths=targets.paths, looks=targets.looks)
+    return targets.resolved_to or tuple(text for text, _ in _texts(only, args))
+
+
 def with_folders(targets: Targets, args: Mapping[str, Json], names: Collection[str]) -> tuple[str, ...]:
     """The names alone, and below each of the folders that they may be in."""
     folders = [""]

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
@@ -157,7 +158,8 @@ def with_consent(task: Task, plan: Plan, shown: frozenset[str]) -> Plan:
     preview they saw."""
     if asks_each(task):
         return replace(plan, stepwise=True)
-    return replace(plan, steps=tuple(_with_step_consent(step, step.id in shown) for step in plan.steps))
+    seen = {step.id for step in plan.steps if step.id in shown and awaited(plan, step) is None}
+    return replace(plan, steps=tuple(_with_step_consent(step, step.id in seen) for step in plan.steps))
 
 
 def _with_step_consent(step: Step, shown: bool) -> Step:
@@ -174,6 +176,17 @@ def without_consent(plan: Plan) -> Plan:
 def is_blocked(step: Step) -> bool:
     """Whether a step that is left will not run as it is: its tool, its arguments or the policy forbid it."""
     return not step.is_finished and step.verdict is Verdict.DENY
+
+
+def awaited(plan: Plan, step: Step) -> Step | None:
+    """The first step before this one that is to change what this one is about, so that what this one does is seen only
+    after that. None where none is, or nobody is asked about this one."""
+    if step.state is not S.WAITING or step.verdict not in (Verdict.CONFIRM, Verdict.TYPED):
+        return None
+    wanted = {*step.preflight.rests_on}
+    before = takewhile(lambda one: one.id != step.id, plan.steps)
+    changing = (one for one in before if not one.is_finished and one.cls is not CallClass.READ)
+    return next((one for one in changing if not wanted.isdisjoint(one.preflight.touches)), None)
 
 
 # References to earlier results

@@ -76,6 +76,10 @@ class Preflight:
     problem: str = ""  # why it could not be looked at yet, or will not run
     rules: str = ""  # hash over its tool and the policy's answer, when it was looked at; "" before that
     seal: str = ""  # hash over all that was shown of it; "" where no approval of the plan can cover it
+    touches: tuple[str, ...] = ()  # what it is about by name, as far as everybody may know it
+    rests_on: tuple[
+        str, ...
+    ] = ()  # the names that it would do something else without, or with other things there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

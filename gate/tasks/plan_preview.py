@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import DO_NOT_FIT, CallRequest, as_sentence, draft_action, unknown_tool_text
-from gate.actions.preview import make_preview, may_turn_private, policy_decision, reads_in_private
+from gate.actions.preview import (
+    PreviewResult,
+    make_preview,
+    may_turn_private,
+    policy_decision,
+    reads_in_private,
+)
 from gate.rules import plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.canonical_targets import touched, with_resolved_paths
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.policy import made_private
@@ -23,6 +31,8 @@ from gate.rules.task import Origin, Plan, Preflight, Step, StepState, Task
 from gate.rules.tool import ToolSpec
 
 MAX_PARALLEL = 4
+SLASH = re.compile(r"(?<=[^/])/")
+MOST_NAMES = 200  # that are kept of what a step is about
 NOT_THERE = "not there"  # the rules of a tool that is not
 CHECKED_SEPARATELY = (
     "type",
@@ -164,7 +174,26 @@ async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) ->
         )
     except BadArguments as error:
         return with_problem(step, str(error))
-    return _without_identity(step, action)
+    step = _without_identity(step, action)
+    return _with_names(step, spec, seen) if is_shown_in_thread(step) else step
+
+
+def _with_names(step: Step, spec: ToolSpec, seen: PreviewResult) -> Step:
+    """The step with the names of what it is about: its paths, and the things that its preview lists. What was seen
+    rests on those things and on texts that are compared; where nothing could be seen, it may be a path that is not
+    there yet, or a folder that it is in."""
+    targets = with_resolved_paths(spec.recipe.targets, seen.args, seen.capture)
+    paths = touched(targets, seen.args)
+    listed = [part for thing in seen.preview.affected for part in thing.name.split(" → ")]
+    above = [path[: end.start()] for path in paths for end in SLASH.finditer(path)]
+    whole = paths if seen.unseen or spec.recipe.show.kind == "diff" else ()
+    touches = _distinct(*paths, *listed)
+    rests_on = _distinct(*listed, *whole, *(above if seen.unseen else ()))
+    return replace(step, preflight=replace(step.preflight, touches=touches, rests_on=rests_on))
+
+
+def _distinct(*names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))[:MOST_NAMES]
 
 
 def _without_identity(step: Step, action: Action) -> Step:

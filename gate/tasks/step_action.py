@@ -9,7 +9,7 @@ from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.actions.versioning import audit_entry, record_proposed, with_receipt
 from gate.rules import plans
-from gate.rules.action import Action, Vote
+from gate.rules.action import Action, Preview, Vote
 from gate.rules.action_states import Event, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.plans import step_of
@@ -23,7 +23,9 @@ from gate.tasks.plan_preview import current_rules_hash
 from gate.tasks.task_transitions import lock_unchanged, update_step, with_step
 
 SUPERSEDED = "Something else was asked for instead."
-CHANGED = "{what} changed after you approved the plan, so please look again."
+CHANGED = "{what} changed since you approved the plan, so please look again."
+RULES_CHANGED = CHANGED.format(what="The tool or its rules")
+OTHERWISE = "This would not do what it did when you approved the plan, so please look again."
 SAID_ALONE = "its own card says more, to whoever asked alone."  # of what is private to a person
 WAITS = (State.PREPARED, State.APPROVED)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
@@ -71,9 +73,17 @@ def _with_reason_to_ask(world: World, task: Task, step: Step, action: Action) ->
     if spec is None or not approved or plans.asks_each(task) or step.consent == plans.step_seal(action):
         return action
     same = current_rules_hash(world, task, step) == step.rules
-    changed = (target_of(action.preview) or "What it changes") if same else "The tool or its rules"
-    source = replace(action.proposal.source, again=CHANGED.format(what=changed))
+    again = _difference(step.preview, action.preview) if same else RULES_CHANGED
+    source = replace(action.proposal.source, again=again)
     return with_receipt(world, spec, replace(action, proposal=replace(action.proposal, source=source)))
+
+
+def _difference(approved: Preview | None, now: Preview) -> str:
+    """What is not as it was: the one thing that it is about, where it would still do the same with it."""
+    names = {thing.name for thing in now.affected}
+    same = approved is not None and names == {thing.name for thing in approved.affected}
+    target = target_of(now) if same else ""
+    return CHANGED.format(what=target) if target else OTHERWISE
 
 
 async def _grant_applies(tx: Tx, world: World, of: tuple[Task, Step], action: Action) -> Action | None:

@@ -403,7 +403,7 @@ def test_what_was_replaced_says_once_who_asked_for_something_else():
 
 
 def test_a_card_that_asks_again_by_itself_says_why_and_not_that_somebody_asked():
-    told = "a.md changed after you approved the plan, so please look again."
+    told = "a.md changed since you approved the plan, so please look again."
     text, _ = drawn(action(again=told, renews="x"))
     assert f"\n{told}\n" in text
     assert "Asked again by" not in text

@@ -157,6 +157,25 @@ def test_consent_is_given_to_what_was_shown_alone():
     assert [one.consent for one in made.steps] == ["seal1", "", "seal3", ""]
 
 
+def test_no_consent_covers_a_step_for_which_an_earlier_one_changes_something():
+    first = step("s1", seal="1", touches=("new",), rests_on=("new",), cls=CallClass.WRITE)
+    later = step("s2", seal="2", touches=("b.md", "new"), rests_on=("a.md", "new"), cls=CallClass.WRITE)
+    apart = step("s3", seal="3", touches=("new", "b.md"), rests_on=("c.md",), cls=CallClass.WRITE)
+
+    def consents(*steps: Step) -> list[str]:
+        shown = frozenset(one.id for one in steps)
+        return [one.consent for one in plans.with_consent(task(plan()), plan(*steps), shown).steps]
+
+    assert consents(first, later, apart) == ["1", "", "3"]
+    assert consents(later, first, apart) == ["2", "", "3"]
+    assert consents(having(first, state=StepState.DONE), later) == ["", "2"]
+    assert consents(having(first, cls=CallClass.READ), later) == ["1", "2"]
+    assert (
+        plans.awaited(plan(first, having(later, verdict=Verdict.RUN)), having(later, verdict=Verdict.RUN))
+        is None
+    )
+
+
 def test_another_try_has_no_consent():
     again = plans.new_attempt(step("s1", consent="c", state=StepState.FAILED, action="a", text="no"))
     assert (again.consent, again.action, again.attempt, again.state) == ("", "", 2, StepState.WAITING)

@@ -113,7 +113,7 @@ async def test_what_changed_since_the_approval_asks(stage: Scene):
     assert wrote(stage) == ["a.md"]
     action = await waiting(stage)
     assert "-somebody else was here" in action.preview.diff
-    assert action.proposal.source.again == "b.md changed after you approved the plan, so please look again."
+    assert action.proposal.source.again == "b.md changed since you approved the plan, so please look again."
     assert states(task) == [DONE, ASKED]
     assert headline(task, task.plan) == "Waiting for a decision on step 2 of 2"
     assert mark(steps(task)[1])[1] == "waits for a decision"
@@ -134,7 +134,7 @@ async def test_when_rules_change_after_the_approval_it_asks(stage: Scene):
     await stage.play()
     assert wrote(stage) == []
     action = await waiting(stage)
-    again = "The tool or its rules changed after you approved the plan, so please look again."
+    again = "The tool or its rules changed since you approved the plan, so please look again."
     assert (action.step, action.proposal.source.again) == ("s1", again)
 
 
