@@ -31,7 +31,7 @@ from views.block_kit import (
     visible,
     words,
 )
-from views.tool_results import in_words, news
+from views.tool_results import gave, in_words, news
 from views.wording import (
     CLASSES,
     SEQUELS,
@@ -94,7 +94,9 @@ def answer(action: Action, most: int = SAID) -> str:
         return ""
     if outcome.kind != "success":
         return in_words(None, outcome.text, most)
-    return news(in_words(outcome.structured, outcome.text, most), _known(action))
+    if action.under_review:  # whoever looks at it is to see all of it
+        return news(in_words(outcome.structured, outcome.text, most), _known(action))
+    return gave(outcome.structured, outcome.text, _known(action), most)
 
 
 def _known(action: Action) -> str:

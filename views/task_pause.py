@@ -33,7 +33,7 @@ from views.block_kit import (
 from views.task_questions import ANSWER, EACH, WORDS
 from views.task_wording import WHY, counted, ended, looked_at, what
 from views.task_wording import number as place
-from views.tool_results import in_words, news
+from views.tool_results import gave, in_words
 
 S = TaskState
 GAVE = 1_500  # characters of a result on this card
@@ -98,9 +98,11 @@ def _gave(task: Task) -> list[Block]:
     step = looked_at(task, task.pauses) or (current if task.why is PauseReason.DOUBT else None)
     if step is None:
         return []
-    told = in_words(public_step(step).result, step.text, GAVE)
+    result = public_step(step).result
     if task.why is PauseReason.SUMMARY:
-        told = news(told, f"{what(step)}\n{past(what(step))}")
+        told = gave(result, step.text, f"{what(step)}\n{past(what(step))}", GAVE)
+    else:
+        told = in_words(result, step.text, GAVE)
     return pack(boxes(clip(told, GAVE))) if told else []
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
@@ -44,6 +44,15 @@ SLACK_NAME, SLACK_CELL = 100, 1_000  # characters of the name of a column, and o
 SLACK_CELLS = 9_000  # of all cells; Slack takes 10,000
 MORE_ROWS = re.compile(r"^… [\d,]{1,20} more rows?$", re.MULTILINE)  # how it is said that rows are left out
 LABEL = re.compile(r"\w{1,32}", re.ASCII)
+NAME = re.compile(r"^\w{1,32}(?=  )", re.ASCII | re.MULTILINE)  # of a value, before it
+# What of a result says nothing to people: how programs name things, and when it was written down.
+FOR_PROGRAMS = re.compile(
+    r"(?:\w{0,40}_)?(?:ids?|guid|uid|uuid|etag|hash|digest|sha1|sha256)|(?:created|updated|completed|modified)_at"
+)
+HIDDEN_PATH = re.compile(r"(?:^|/)\.[^./]")
+MADE_UP_NAME = re.compile(r"[\d-]{0,11}[0-9a-f]{10,40}\.\w{1,5}")  # of a file that is called after an id
+MONTHS = "January February March April May June July August September October November December".split()
+Say = Callable[[str, Json], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +142,37 @@ def _grid(told: Mapping[str, Json]) -> list[Json]:
     )
 
 
-def outlined(value: Json) -> str:
+def gave(structured: Json, text: str, known: str, most: int = SAID) -> str:
+    """What a change gave, for its card: what says more than that what is `known` was done, with the names of values in
+    words, and without those that only programs use. *Show everything* has all of it."""
+    within = structured if isinstance(structured, Mapping) and not _is_wrapped(structured) else _parsed(text)
+    if not isinstance(within, Mapping) or not within or readable(within, most) is not None:
+        return news(in_words(structured, text, most), known)
+    return NAME.sub(lambda found: found[0].replace("_", " "), news(_remarked(within, _for_people), known))
+
+
+def _for_people(key: str, value: Json) -> str:
+    """A value in everyday words; "" for one that only programs use, such as an id and a path in a hidden folder."""
+    if FOR_PROGRAMS.fullmatch(key) or (key == "count" and value == 1) or value == "absent":
+        return ""
+    if isinstance(value, str) and (HIDDEN_PATH.search(value) or MADE_UP_NAME.fullmatch(value)):
+        return ""
+    until = STAMP.fullmatch(value) if isinstance(value, str) and key.endswith("until") else None
+    return (
+        f"{int(until[1][8:])} {MONTHS[int(until[1][5:7]) - 1]} {until[1][:4]}" if until else _said(key, value)
+    )
+
+
+def outlined(value: Json, say: Say | None = None) -> str:
     """The plain values, each on a line of its own under its path, without what only programs read. What comes after
-    MOST_ROWS of them, or after MOST_LOOKED with those that are empty, is counted alone."""
+    MOST_ROWS of them, or after MOST_LOOKED with those that are empty, is counted alone. `say`: how a value is told by
+    its name; "" where it is not."""
+    say = say or _said
     shown, passed = list[tuple[str, str]](), 0
     if isinstance(value, Mapping):
         value = dict(value)  # as all within it are, which are quicker to tell apart
     for path, leaf, count in islice(_leaves(value), MOST_LOOKED):
-        said = _said(path.rsplit(".", 1)[-1], leaf)
+        said = say(path.rsplit(".", 1)[-1], leaf)
         passed += count
         if said and not DIGEST.search(said[:LONGEST_CELL]):
             shown.append((path, inline(clip(said, CELL))))
@@ -152,13 +184,13 @@ def outlined(value: Json) -> str:
     return "\n".join([*lines, *([f"… {left:,} more values"] if left else [])])
 
 
-def _remarked(value: Json) -> str:
+def _remarked(value: Json, say: Say | None = None) -> str:
     """The plain values of an answer, and its remarks whole."""
     if not isinstance(value, Mapping):
-        return outlined(value)
+        return outlined(value, say)
     remarks = _remarks(value)
     rest = {key: inner for key, inner in value.items() if inner not in remarks and key != "truncated"}
-    return "\n".join([*filter(None, [outlined(rest)]), *remarks])
+    return "\n".join([*filter(None, [outlined(rest, say)]), *remarks])
 
 
 def _leaves(value: Json) -> Iterator[tuple[str, Json, int]]:

@@ -1,5 +1,6 @@
 """Answers of tools as people read them."""
 
+import json
 from unittest.mock import patch
 
 import pytest
@@ -8,7 +9,7 @@ from gate.rules.action import Json
 from tests.patterns import seconds
 from views import payload_check
 from views.block_kit import SAID, Message, inline
-from views.tool_results import DEEPEST, in_table, in_words, moment_in, news, outlined, readable, table
+from views.tool_results import DEEPEST, gave, in_table, in_words, moment_in, news, outlined, readable, table
 
 LISTING = {
     "path": "reports",
@@ -304,3 +305,30 @@ def test_a_list_is_a_table_where_some_of_its_many_columns_say_nothing() -> None:
     row = {**{f"c{n}": n for n in range(10)}, "status": "", "note": None}
     assert table({"events": [row, row]})
     assert table({"events": [{**row, "status": "cancelled"}]}) is None
+
+
+def test_what_a_change_gave_is_told_in_words_and_without_what_programs_use():
+    result: Json = {
+        "trash_id": "20261126T173757-750a8d744a9ac957",
+        "paths": ["archive/a.md"],
+        "count": 1,
+        "kept_in": ".countersign/trash/20261126T173757-750a8d744a9ac957",
+        "kept_until": "2026-12-26T17:37:57Z",
+        "after": {"archive/a.md": "absent"},
+        "file": "2026-11-27-014d6f025d0e.ics",
+        "created_at": "2026-11-26T17:37:57Z",
+        "file_name": "report.pdf",
+        "html_url": "https://example.com/1",
+    }
+    told = "kept until  26 December 2026\nfile name   report.pdf\nhtml url    https://example.com/1"
+    known = "Delete archive/a.md"
+    assert gave(result, "", known) == told
+    assert gave(None, json.dumps(result), known) == told
+    assert gave({"result": json.dumps(result)}, json.dumps(result), known) == told
+
+
+@pytest.mark.parametrize("text", ["The printer_room  is locked.", "Sent, but Bob is away until Monday."])
+def test_the_own_words_of_a_tool_stay_as_they_are(text):
+    assert gave(None, text, "Send it") == text
+    assert gave({"result": text}, text, "Send it") == text
+    assert gave({"summary": text, "id": 1}, "", "Send it") == text
