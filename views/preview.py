@@ -102,7 +102,7 @@ def _brief(preview: Preview, cls: CallClass) -> Iterator[Block]:
 
 def _is_emptied(fact: Fact, preview: Preview) -> bool:
     """Whether this is the new text of a file, and there is none."""
-    compared = bool(preview.compared) and fact.label == preview.compared
+    compared = fact.label in preview.compared.split()
     return compared and not fact.value and fact.old is None and not preview.diff
 
 
@@ -117,11 +117,11 @@ def unsaid(preview: Preview, cls: CallClass) -> list[Fact]:
 
 
 def _is_compared(fact: Fact, preview: Preview) -> bool:
-    """Whether the difference is that of this argument; so of what stands for there being no arguments. An argument may
+    """Whether the difference shows all of this argument; so of what stands for there being none. An argument may
     have the empty name."""
     none_given = (fact.label, fact.value) == ("", "{}")
     of = re.split(r"[.\[]", fact.label, maxsplit=1)[0]
-    return none_given or (bool(preview.diff and preview.compared) and of == preview.compared)
+    return none_given or (bool(preview.diff) and of in preview.compared.split())
 
 
 def _is_said(fact: Fact, preview: Preview) -> bool:

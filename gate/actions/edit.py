@@ -17,7 +17,7 @@ from gate.actions.button_press import (
 )
 from gate.actions.confirm import decision_for, expire, notify_ended
 from gate.actions.prepare import as_sentence
-from gate.actions.preview import PreviewResult, failed_preview, make_preview
+from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.versioning import (
     audit_entry,
@@ -36,7 +36,7 @@ from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, leaves
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
-from gate.rules.previews import facts, text_of
+from gate.rules.previews import facts, failed_preview, text_of
 from gate.rules.thread_commands import Assign, Replace
 from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
 from gate.rules.undo_privacy import preview_of_undo

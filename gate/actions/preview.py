@@ -19,12 +19,8 @@ from gate.rules.previews import (
     COVERED_BY_RULE,
     build,
     covered_by_facts,
-    default_verb,
-    facts,
-    plainly,
-    summary_of,
+    failed_preview,
     text_of,
-    with_warning,
 )
 from gate.rules.sampling import withholding
 from gate.rules.templates import TemplateError, expand, names
@@ -134,13 +130,6 @@ def _adds_nothing(spec: ToolSpec) -> bool:
     """Whether a call is judged the same before and after it is looked at: nothing is read, bound or reported for it."""
     recipe = spec.recipe
     return not (recipe.capture or recipe.bind or (recipe.targets and recipe.targets.reported))
-
-
-def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:
-    """A preview that says why there is none. Such an action cannot be confirmed."""
-    summary = summary_of(spec, args, plainly(spec, args))
-    verb = spec.recipe.verb or default_verb(spec)
-    return with_warning(Preview(summary, verb, facts=facts(args), problem=problem))
 
 
 def reads_in_private(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> bool:

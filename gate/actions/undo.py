@@ -14,7 +14,6 @@ from gate.actions.prepare import as_sentence
 from gate.actions.preview import (
     PreviewReadFailed,
     PreviewResult,
-    failed_preview,
     make_preview,
     policy_decision,
     reads_in_private,
@@ -48,7 +47,7 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
-from gate.rules.previews import text_of, way_back
+from gate.rules.previews import failed_preview, text_of, way_back
 from gate.rules.receipt import intact
 from gate.rules.templates import TemplateError, expand, look_up
 from gate.rules.tool import Read, ToolSpec

@@ -128,7 +128,7 @@ class Preview:
     recoverable: str = ""  # how long, where: "In the trash for 30 days"
     notes: tuple[str, ...] = ()  # warnings by code: "12 more", "contains invisible characters"
     problem: str = ""  # why no preview could be made: then nothing can be confirmed
-    compared: str = ""  # the argument whose new text `diff` compares with what is there
+    compared: str = ""  # the arguments of which `diff` shows all, such as a new text beside what is there
 
     @property
     def is_complete(self) -> bool:

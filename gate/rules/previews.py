@@ -209,6 +209,19 @@ def build(
     return with_warning(preview)
 
 
+def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:
+    """A preview that says why there is none, from the arguments alone. Such an action cannot be confirmed."""
+    scope = {"args": args}
+    summary = summary_template(spec, scope)
+    try:
+        placed = _placed(summary, scope)
+        said = str(expand(summary, scope)) or plainly(spec, args)
+    except TemplateError:
+        placed, said = {}, plainly(spec, args)
+    found = _with_told(facts(args), _told(summary, placed), (), spec, "")
+    return with_warning(Preview(said, spec.recipe.verb or default_verb(spec), found, problem=problem))
+
+
 def _too_many(affected: int, more: int, of_arguments: bool) -> str:
     """What of the call no card can show; "" where one can."""
     if more:
@@ -252,11 +265,11 @@ def _diff(spec: ToolSpec, scope: Mapping[str, Json]) -> str:
 
 
 def _compared(spec: ToolSpec) -> str:
-    """The argument that is the new text of a difference made here, or whose whole effect one is that a read gave; ""
-    where it is made of anything else."""
+    """The argument that is the new text of a difference made here, or those whose whole effect a text shows that a read
+    gave; "" where it is made of anything else."""
     show = spec.recipe.show
     if show.of:
-        return show.of
+        return " ".join(show.of)
     found = ARGUMENT.fullmatch(show.after) if show.kind == "diff" else None
     return found[1] if found else ""
 

@@ -129,7 +129,7 @@ class Show:
     gave) or "affected" (items).
 
     What a "text" says of the arguments: `says` names those that it has on lines of their own, `+ name: value`, and `of`
-    the one all of whose effect it is.
+    those all of whose effect it shows, perhaps in other words.
     """
 
     kind: str = "fields"
@@ -138,7 +138,7 @@ class Show:
     path: str = ""
     items: str = ""
     says: Sequence[str] = ()
-    of: str = ""
+    of: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -363,7 +363,13 @@ def _as_shown(out: Outgoing, expected: str | None) -> None:
 # A deleted draft comes back as the file it was, by the tools of the filesystem server.
 
 _SAME_FILE: dict[str, Any] = {"drift": unchanged("get_metadata", path="{result.file}")}
-_WHOLE_MAIL: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.message}"}}
+_WHOLE_MAIL: dict[str, Any] = {
+    "preview": {
+        "kind": "text",
+        "after": "{capture.plan.message}",
+        "of": ["to", "cc", "bcc", "subject", "body"],
+    }
+}
 
 CARDS: dict[str, Card] = {
     "list_drafts": reading("List drafts", "List the drafts"),

@@ -265,12 +265,12 @@ def _saved(task: Task) -> Saved:
 
 _SAME_ROW: dict[str, Any] = {"drift": unchanged("get_task", task_id="{result.id}")}
 _AS_LINES: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.change}"}}
-_SAYING = ["due", "priority", "notes"]
+_SAYING = ["priority", "notes"]
 
 
 def _saying(*more: str) -> dict[str, Any]:
     """The preview of a change that is told in lines, each of which names an argument."""
-    return {"preview": {**_AS_LINES["preview"], "says": [*more, *_SAYING]}}
+    return {"preview": {**_AS_LINES["preview"], "says": [*more, *_SAYING], "of": ["due"]}}
 
 
 _DELETE_AGAIN = call("delete_task", task_id="{result.id}", expected_sha256="{result.sha256}")

@@ -59,3 +59,42 @@ async def test_the_result_of_a_change_has_no_ids_of_programs(
     told = await result(product, ts, begins)
     assert not [raw for raw in RAW if raw in told]
     assert " id " not in f" {told} "
+
+
+async def waiting(product: Product, ts: str) -> list[str]:
+    """The lines of the first card."""
+    await product.ws.wait_for(lambda: left(product, ts), SECONDS)
+    return shown(left(product, ts)[0].blocks).split("\n")
+
+
+async def test_the_card_of_a_mail_is_the_mail_and_no_list_of_its_parts(product: Product) -> None:
+    ts = await said(product, 'write a mail to bob@example.com about "figures": "They are late."')
+    lines = await waiting(product, ts)
+    assert lines[1:6] == [
+        "From: Ann Example <ann@example.com>",
+        "To: bob@example.com",
+        "Subject: figures",
+        "",
+        "They are late.",
+    ]
+    assert lines[6].startswith("Nothing is sent")
+
+
+async def test_the_card_of_a_task_says_once_when_it_is_due(product: Product) -> None:
+    ts = await said(product, "remind me tomorrow to send the invoice")
+    lines = await waiting(product, ts)
+    assert lines[1].startswith("+ due: 20")
+    assert lines[2].startswith("Nothing else is changed")
+
+
+async def test_a_step_that_could_not_be_looked_at_repeats_no_argument_of_its_line(product: Product) -> None:
+    calls = [
+        "filesystem.create_folder path=trip",
+        "filesystem.copy_file source=archive/no.md destination=reports",
+        "filesystem.create_folder path=bills",
+    ]
+    ts = await said(product, "\n".join(calls))
+    lines = await waiting(product, ts)
+    place = lines.index("2. Copy archive/no.md to reports")
+    assert "archive/no.md does not exist" in lines[place + 1]
+    assert lines[place + 2].startswith("3. ")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.canonical_targets import Root, Targets
@@ -57,6 +57,11 @@ def _days(value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise ValueError("must be a number of days")
     return value
+
+
+def _listed(value: Any) -> Any:
+    """A name alone is a list of one."""
+    return tuple([value] if isinstance(value, str) else value) if isinstance(value, str | list) else value
 
 
 Checkable = Annotated[str, AfterValidator(_checkable)]
@@ -109,7 +114,7 @@ class ShowSection(Section):
     path: str = ""
     items: str = ""
     says: tuple[str, ...] = ()
-    of: str = ""
+    of: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
 
     @model_validator(mode="after")
     def _keys_of_the_kind(self) -> ShowSection:

@@ -77,7 +77,7 @@ class _Validator:
             templates |= {f"{key}.when": one.when, f"{key}.unless": one.unless, f"{key}.summary": one.summary}
         for key, template in templates.items():
             yield from self._template_problems(key, template, captured)
-        for name in (*show.says, *filter(None, [show.of])):
+        for name in (*show.says, *show.of):
             if name not in _properties(self.tool_schemas.input_schema):
                 yield f"`preview` names `{name}`, which is no parameter of the tool"
         yield from self._target_problems(captured)

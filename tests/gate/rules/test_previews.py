@@ -177,7 +177,7 @@ def test_an_argument_that_has_a_line_of_its_own_is_told_where_no_argument_can_br
 
 
 def test_what_a_text_is_the_whole_effect_of_is_named():
-    show = Show("text", after="{capture.plan.rows}", of="changes")
+    show = Show("text", after="{capture.plan.rows}", of=["changes"])
     spec = ToolSpec("s", "write", "", "", {}, "d", recipe=Recipe(summary="Add", show=show))
     assert build(spec, {"changes": [{"op": "insert"}]}, {"plan": {"rows": "+a: 1"}}).compared == "changes"
 
