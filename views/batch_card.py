@@ -20,6 +20,7 @@ from views.block_kit import (
     mention,
     mrkdwn,
     pack,
+    plain,
     sentence,
     weight,
 )
@@ -45,7 +46,14 @@ def card(members: Sequence[Action], votes: Sequence[Vote] = ()) -> Message:
     asked = f"Asked by {mention(members[0].requester)}. Each is a decision of its own."
     return Message(
         _text(members),
-        [header(headline(members)), context(mrkdwn(asked)), *parts, *_together(members, shown)],
+        [
+            header(headline(members)),
+            context(
+                mrkdwn(asked), *(plain(f"Assumed: {told}", 300) for told in of_action.assumed(members[0]))
+            ),
+            *parts,
+            *_together(members, shown),
+        ],
     )
 
 

@@ -62,6 +62,7 @@ Elements = list[Block]  # of rich text
 TEXT = 300  # characters of the top-level text
 SUMMARY, PART_SUMMARY = 300, 160
 PROBLEM, PART_PROBLEM = 1000, 300
+ASSUMED = 5  # assumptions on a card
 PART_SAID = 160  # characters of a tool's answer on a part
 TYPED = "This cannot go by one click: press Review…, read all of it, and type the phrase."
 BLIND = "While this is so, it cannot be confirmed."
@@ -162,7 +163,13 @@ def _blocks(action: Action, votes: Sequence[Vote], task: Task | None, plainly: b
         return _prepared(action, votes)
     if action.state in (S.APPROVED, S.EXECUTING):
         return [head(action), *_note(decided(action, votes)), *_row(action)]
-    told = [head(action), *ending(action, votes, SAID), *_closing(action, task), *_note(_later(action))]
+    told = [
+        head(action),
+        *pack(_assumed(action)),
+        *ending(action, votes, SAID),
+        *_closing(action, task),
+        *_note(_later(action)),
+    ]
     if task is None or not asks_here(action, task):
         return [*told, *_row(action)]
     row = [*_afterwards(action), *task_buttons.satisfying(task, plainly), buttons.full(action)]
@@ -180,7 +187,7 @@ def waiting(action: Action, votes: Sequence[Vote]) -> list[Block]:
     typed = action.verdict is Verdict.TYPED and told.is_complete and not preview.fits(action)
     return [
         head(action),
-        *pack([*_again(action), *_caution(action, PROBLEM)]),
+        *pack([*_assumed(action), *_again(action), *_caution(action, PROBLEM)]),
         *blind,
         *([sentence(SHORTENED)] if typed else []),
         *_reviewed(action),
@@ -251,6 +258,15 @@ def _left(number: int, action: Action) -> Elements:
     if action.private:
         return [line(place, words(HIDDEN, "italic"))]
     return [line(place, words(action.preview.summary, most=PART_SUMMARY)), line(words(ELSEWHERE, "italic"))]
+
+
+def assumed(action: Action) -> tuple[str, ...]:
+    """What its planner went on with instead of asking, as far as a card has room."""
+    return action.proposal.source.assumed[:ASSUMED]
+
+
+def _assumed(action: Action) -> Elements:
+    return [line(words("Assumed: "), words(one, "italic", most=PART_PROBLEM)) for one in assumed(action)]
 
 
 def _again(action: Action) -> Elements:

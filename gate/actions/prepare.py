@@ -79,6 +79,7 @@ class CallRequest:
     group: str = ""  # the calls of the same reply that it shares a card with
     title: str = ""  # of the step
     again: str = ""  # why it is asked although somebody has said yes before
+    assumed: tuple[str, ...] = ()  # what its planner went on with instead of asking
     # Who besides the requester has said in its task what is to be done
     instructed: frozenset[str] = frozenset()
     private: bool = False  # its arguments hold what is for whoever asked alone
@@ -310,7 +311,12 @@ def draft_action(
     review = world.policy.review(Phase.BEFORE, spec.full_name, asked.names)
     alone = review or world.policy.review(Phase.AFTER, spec.full_name, asked.names)
     source = Source(
-        at=now, prose=asked.call.prose, review=review, again=asked.again, instructed=asked.instructed
+        at=now,
+        prose=asked.call.prose,
+        review=review,
+        again=asked.again,
+        assumed=asked.assumed,
+        instructed=asked.instructed,
     )
     action = Action(
         id=asked.id,

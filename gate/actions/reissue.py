@@ -67,6 +67,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
         old.call,
         old.id,
         again=_why(old),
+        assumed=old.proposal.source.assumed,
         instructed=old.proposal.source.instructed,
         private=old.private,
     )

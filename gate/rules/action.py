@@ -216,9 +216,9 @@ class Source:
     at: datetime  # when the target was looked at; its time to live begins then
     prose: str = ""  # the proposer's own words, shown apart as unchecked
     review: str = ""  # the operator's review that it waits for, by name; "" where none does
-    again: str = (
-        ""  # why it is asked although somebody has said yes before, in a sentence; "" where nobody has
-    )
+    # Why it is asked although somebody has said yes before, in a sentence; "" where nobody has
+    again: str = ""
+    assumed: tuple[str, ...] = ()  # what its planner went on with instead of asking
     edited_by: str = ""
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
     # Who besides the requester had said in its task what is to be done

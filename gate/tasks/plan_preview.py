@@ -60,7 +60,10 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
         instructed=task.instructed,
         private=private,
     )
-    return _reply_place(asked, step, step.origin) if step.origin else asked
+    if step.origin is None:  # the card of its plan says what was assumed
+        return asked
+    told = () if task.asked else tuple(f"{one.answer} ({one.question})" for one in task.decided if not one.by)
+    return _reply_place(replace(asked, assumed=told), step, step.origin)
 
 
 def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:

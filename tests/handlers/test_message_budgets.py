@@ -140,6 +140,31 @@ async def test_changes_are_asked_for_on_the_card_and_the_next_change_has_the_que
     assert (await task_of(card)).state is TaskState.DONE
 
 
+async def test_what_was_assumed_for_a_simple_request_stands_on_its_card(edge: Edge) -> None:
+    where = Question(
+        "where", "Where do documents go?", Missing.INPUTS, assumption="documents go to documents/"
+    )
+    simple = Assessment(10, 1, questions=(where,))
+    story = await begun(edge, WRITE, assessment=simple)
+    (card,) = messages(edge, story.said.ts)
+    told = "Assumed: documents go to documents/ (Where do documents go?)"
+    assert shown(card.blocks).split("\n")[:2] == ["Write a.md", told]
+    await edge.ann.click(card, "confirm")
+    await edge.settled()
+    (card,) = messages(edge, story.said.ts)
+    assert shown(card.blocks).count(told) == 1
+
+
+async def test_what_was_assumed_for_several_changes_stands_once_on_their_card(edge: Edge) -> None:
+    where = Question(
+        "where", "Where do documents go?", Missing.INPUTS, assumption="documents go to documents/"
+    )
+    both = Propose(tuple(Call("desk", "write", {"path": path, "content": "x"}) for path in ("a.md", "b.md")))
+    story = await begun(edge, both, assessment=Assessment(10, 2, questions=(where,)))
+    (card,) = messages(edge, story.said.ts)
+    assert shown(card.blocks).count("Assumed: documents go to documents/") == 1
+
+
 @asynccontextmanager
 async def thinking(edge: Edge, *answers: Answer) -> AsyncIterator[None]:
     """The edge with a model for its planner, which gives these answers one after the other."""
