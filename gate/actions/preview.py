@@ -32,6 +32,8 @@ NOT_QUOTED = (
     "a read failed, and what it said is not told, as it may quote what is kept from others: check the names that you "
     "gave"
 )
+NOT_SHOWN = "{server} cannot show what is there now. Try again in a moment, or ask your administrator"
+NOT_ALLOWED = "I may not look at what is there now. Ask your administrator to check the rules for {server}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ async def run_each(
         try:
             items.append(expand(each.take, {"read": answer.found}))
         except TemplateError:
-            raise PreviewReadFailed(f"{server}.{read.tool} does not know “{one}”", private) from None
+            raise PreviewReadFailed(f"{server} does not know “{one}”", private) from None
     return ReadResult(
         {"text": ", ".join(map(text_of, items)), "error": False, "items": items}, private, covered
     )
@@ -215,11 +217,11 @@ async def run_read(
     not put on the card. Raises PreviewReadFailed or TemplateError."""
     spec = world.tools.find(server, read.tool)
     if spec is None:
-        raise PreviewReadFailed(f"the tool {server}.{read.tool} is not there")
+        raise PreviewReadFailed(NOT_SHOWN.format(server=server))
     args = expand(read.args, scope)
     decision = policy_decision(world, spec, args, channel)
     if decision.verdict is Verdict.DENY or not decision.reads:
-        raise PreviewReadFailed(f"{spec.full_name} is not a tool that only reads")
+        raise PreviewReadFailed(NOT_ALLOWED.format(server=server))
     kept = decision.private or decision.secret
     try:
         with withholding() if kept else nullcontext():
@@ -259,11 +261,11 @@ async def _answer(world: World, spec: ToolSpec, read: Read, args: Json) -> Answe
         seconds = read.seconds or READ_SECONDS
         answer = await world.tools.call(spec.server, spec.name, canonical(args), seconds, spec.definition)
     except (ServerUnavailable, OutcomeUnknown, BadArguments) as error:
-        raise PreviewReadFailed(f"{spec.full_name} did not answer ({error})") from error
+        raise PreviewReadFailed(f"{spec.server} did not answer ({error})") from error
     if answer.clipped:
-        raise PreviewReadFailed(f"the answer of {spec.full_name} is too long")
+        raise PreviewReadFailed(f"what {spec.server} shows of it is too long. Ask for less at a time")
     if answer.is_error and read.absent and not re.search(read.absent, answer.text):
-        raise PreviewReadFailed(f"{spec.full_name} says: {answer.text}")
+        raise PreviewReadFailed(f"{spec.server} says: {answer.text}")
     return answer
 
 

@@ -117,7 +117,9 @@ async def test_a_change_that_was_refused_twice_is_not_asked_a_third_time_and_tol
     assert len(stub.replies) == 3
     assert [note.kind for note in stage.wall.notes] == ["refused", "text"]
     assert "Write failed twice in the same way, so I do not try it again." in stage.texts[-1]
-    assert "The tool desk.find is not there." in stage.texts[-1]
+    assert (
+        "cannot show what is there now. Try again in a moment, or ask your administrator." in stage.texts[-1]
+    )
     assert (await only(stage)).is_finished
 
 
