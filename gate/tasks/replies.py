@@ -415,11 +415,14 @@ def _named(steps: Sequence[Step], done: Container[str]) -> str:
 
 
 async def refresh_result(world: World, task: Task) -> bool:
-    """While it is asked whether that was what they needed: what was taken back since is not called done. False:
-    nothing comes after it."""
+    """While it is asked whether that was what they needed: what was taken back since is not called done, and once all
+    of it was, nobody is asked any more. False: nothing comes after it."""
     turn = await world.ledger.turn(task.turn)
-    if turn is not None:
-        await rewrite_result(
-            world, task, turn_result(task, turn, await world.ledger.actions_of_turn(turn.id)).result
-        )
+    if turn is not None and task.plan is not None:
+        made = await world.ledger.actions_of_turn(turn.id)
+        result = turn_result(task, turn, made).result
+        back = {action.id for action in made if action.state is State.UNDONE}
+        changes = (step for step in task.plan.steps if step.ran and step.cls is not CallClass.READ)
+        undone = result if all(step.action in back for step in changes) else ""
+        await rewrite_result(world, replace(task, plan=replace(task.plan, undone=undone)), result)
     return False

@@ -281,6 +281,22 @@ async def test_two_changes_of_one_request_are_asked_about_together(edge: Edge) -
     assert len(messages(edge, story.said.ts)) == 2
 
 
+async def test_nobody_is_asked_whether_it_was_right_once_all_of_it_was_taken_back(edge: Edge) -> None:
+    calls = tuple(Call("desk", "write", {"path": path, "content": "x"}) for path in ("a.md", "b.md"))
+    story = await begun(edge, Propose(calls), assessment=Assessment(10, 1))
+    card = messages(edge, story.said.ts)[0]
+    await edge.ann.click(card, "confirm_all")
+    await edge.settled()
+    for left in (1, 0):
+        await edge.ann.click(card, "undo")  # the first that is left
+        await edge.settled()
+        asks = [m for m in messages(edge, story.said.ts) if "Does this meet your needs?" in shown(m.blocks)]
+        assert len(asks) == left
+    assert edge.desk.notes == {}
+    assert messages(edge, story.said.ts) == [card]
+    assert card.text.startswith("2 changes undone")
+
+
 async def test_what_cannot_be_looked_at_is_a_sentence_and_no_card(edge: Edge) -> None:
     recipe = edge.desk.specs_now["write"].recipe
     edge.desk.redefine("write", recipe=replace(recipe, capture={"before": Read("find", {})}))
