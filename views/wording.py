@@ -171,6 +171,8 @@ def loses(action: Action) -> str:
     deletes = bool(told.affected) and told.verb.lower() in DELETING
     lost = [f"This deletes {amount(told.affected)}."] if deletes else []
     back = [f"{'It' if lost else 'This'} {reversible(told.undo)}."] if told.undo else []
+    if lost and told.undo.startswith("yes, for "):
+        back = [f"Undo {told.undo.removeprefix('yes, ')}."]
     kept = [] if told.undo.startswith("yes") or not told.recoverable else [f"{told.recoverable}."]
     return " ".join([*lost, *back, *kept]) or "This destroys something."
 

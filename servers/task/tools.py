@@ -265,6 +265,7 @@ def _saved(task: Task) -> Saved:
 
 _SAME_ROW: dict[str, Any] = {"drift": unchanged("get_task", task_id="{result.id}")}
 _AS_LINES: dict[str, Any] = {"preview": {"kind": "text", "after": "{capture.plan.change}"}}
+UNDO_DAYS = 30  # for which the gate keeps a deleted task to bring it back
 _SAYING = ["priority", "notes"]
 
 
@@ -325,6 +326,7 @@ CARDS: dict[str, Card] = {
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The task comes back as it was",
+        keeps_days=UNDO_DAYS,
         undo=[call("restore_task", task="{capture.target.task}", expected_sha256="{result.sha256}")],
         **_SAME_ROW,
     ),

@@ -98,3 +98,17 @@ async def test_a_step_that_could_not_be_looked_at_repeats_no_argument_of_its_lin
     place = lines.index("2. Copy archive/no.md to reports")
     assert "archive/no.md does not exist" in lines[place + 1]
     assert lines[place + 2].startswith("3. ")
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("delete archive/q2-summary.md", "This deletes 1 file. Undo for 30 days."),
+        ("delete task 1", "This deletes 1 task. Undo for 30 days."),
+    ],
+)
+async def test_a_deletion_says_what_is_lost_and_for_how_long_it_can_be_undone(
+    product: Product, text: str, warning: str
+) -> None:
+    ts = await said(product, text)
+    assert (await waiting(product, ts))[1].strip() == warning

@@ -106,7 +106,7 @@ def test_every_state_and_class_is_accepted_and_promises_no_more_than_is_so(
 def test_typed_ones_are_reviewed_alone_and_covered_by_nothing_else():
     members = [member(1), member(2, destructive()), member(3)]
     text, ids = drawn(members)
-    assert "This deletes 2 files. It can be undone for 30 days." in text
+    assert "This deletes 2 files. Undo for 30 days." in text
     assert "Affected: 2 files, 16.4 KB in all" in text
     assert "is your yes to numbers 1 and 3, exactly as shown here. Number 2 is not part of it." in text
     assert covers(members, [members[0], members[2]])

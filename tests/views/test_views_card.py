@@ -93,7 +93,7 @@ def test_a_prepared_write_in_full():
 # promise: ACT-06
 def test_a_prepared_delete_warns_lists_sizes_and_is_reviewed_not_confirmed():
     text, ids = drawn(destructive())
-    assert "This deletes 2 files. It can be undone for 30 days." in text
+    assert "This deletes 2 files. Undo for 30 days." in text
     assert "Affected: 2 files, 16.4 KB in all" in text
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in text
     assert text.count("q3-draft.md") == 2  # in its first line and in the table

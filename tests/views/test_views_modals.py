@@ -23,7 +23,7 @@ def test_the_typed_modal_shows_what_is_affected_and_the_phrase_and_is_named_by_t
     assert view["callback_id"] == modals.TYPED
     assert " 4.1 KB  2026-11-01  file  q3-draft.md" in told
     assert "Affected: 2 files, 16.4 KB in all" in told
-    assert "*This deletes 2 files. It can be undone for 30 days.* Please read all of it." in told
+    assert "*This deletes 2 files. Undo for 30 days.* Please read all of it." in told
     assert "\nIn .countersign/trash for 30 days.\n" in told
     assert "Can be undone" not in told  # said at the top
     assert "To go on, type exactly:\ndelete 2 7F3K" in told
