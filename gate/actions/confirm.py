@@ -296,7 +296,7 @@ async def end_pending(
 ) -> Action:
     """Withdraw or reject an action that has not started: on the record, its card and its planner told. `own`: the
     reason is ours, not the user's (`Resolution.own`)."""
-    resolution = replace(action.resolution, by=user, reason=reason, own=own)
+    resolution = replace(action.resolution, by=user, reason=reason, own=own, token=tx.token)
     moved = await tx.move(action, event, resolution=resolution)
     if action.undoes and action.state is State.APPROVED:
         await move_original(tx, moved, Event.UNDO_FAILED)

@@ -216,8 +216,7 @@ class Source:
     at: datetime  # when the target was looked at; its time to live begins then
     prose: str = ""  # the proposer's own words, shown apart as unchecked
     review: str = ""  # the operator's review that it waits for, by name; "" where none does
-    # Why it is asked although somebody has said yes before, in a sentence; "" where nobody has
-    again: str = ""
+    again: str = ""  # why it is asked although somebody has said yes before; "" where nobody has
     assumed: tuple[str, ...] = ()  # what its planner went on with instead of asking
     edited_by: str = ""
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
@@ -250,6 +249,7 @@ class Resolution:
     by: str = ""
     reason: str = ""  # given with a rejection, or why it was cancelled
     own: bool = False  # the reason is a sentence of ours; with `by`, one that “by @ann.” ends
+    token: str = ""  # the id of the API token that it came through: an agent's is recorded under its person
     grant: str = ""  # the grant that it was approved by, where nobody was asked
     tries: int = 0  # wrong phrases typed
 

@@ -110,6 +110,7 @@ class Implement:
 Reply = Propose | Say | CancelPending | ListPending | Done | Clarify | ProposePlan | Implement
 
 
+CODE = "code"  # the author of a sentence of ours
 WITHHELD = (
     "withheld"  # of a lookup: its answer is for one person alone, and what comes of it is said to everybody
 )
@@ -126,6 +127,8 @@ class CallReport:
     text: str  # the tool's answer, or the reason
     args: Mapping[str, Json] | None = None  # what really ran, when a person edited it
     by: str = ""  # who decided
+    edited_by: str = ""  # who gave these `args`
+    author: str = ""  # whose words `text` is: a user's id, CODE, or "" where it may quote anybody
     # It is for whoever asked alone: neither what it was given nor what it gave is told here
     private: bool = False
 

@@ -17,6 +17,7 @@ from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.ids import derive_id
 from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.planner_port import (
+    CODE,
     WITHHELD,
     Call,
     CallReport,
@@ -277,7 +278,7 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
         return await report_of_action(world, existing, place[1])
     reads = decision is None or decision.verdict is Verdict.RUN
     if (lookup or turn.mode is not Mode.ACT) and not reads:
-        return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode])
+        return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode], author=CODE)
     result = await telling_if_late(world, asked.session, asked.id, server_name(call), prepare(world, asked))
     if isinstance(result, Prepared):
         return await report_of_action(world, result.action, place[1])
@@ -342,12 +343,12 @@ async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallRepor
     """The planner may withdraw what the requester of this very turn has pending: that is always safe."""
     action = await world.ledger.action(reply.action)
     if action is None or action.requester != turn.requester:  # an admin may cancel more, a planner may not
-        return CallReport(0, "refused", "They have no such action.")
+        return CallReport(0, "refused", "They have no such action.", author=CODE)
     ref = Ref(action.id, action.version, action.receipt[:16])
     said = await cancel(
         world, Press(ref, turn.session.team, turn.requester, reason="withdrawn in the conversation")
     )
-    return CallReport(0, "cancelled" if said.ok else "refused", said.text)
+    return CallReport(0, "cancelled" if said.ok else "refused", said.text, author=CODE)
 
 
 async def _note(

@@ -15,6 +15,7 @@ from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.past_tense import past_if_known
 from gate.rules.planner_port import (
+    CODE,
     WITHHELD,
     Call,
     CallReport,
@@ -215,9 +216,25 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
         return CallReport(place, DROPPED, action.judged.comment, None, action.judged.by)
     if dropped:
         return CallReport(place, DROPPED, "")
-    text = outcome.text if (outcome := released(action)) else action.decision
-    changed = stored_args(action.args) if action.edited_by else None
-    return CallReport(place, STATUS[action.state], text, changed, action.edited_by or action.decided_by)
+    outcome = released(action)
+    return CallReport(
+        place,
+        STATUS[action.state],
+        outcome.text if outcome else action.decision,
+        stored_args(action.args) if action.edited_by else None,
+        action.decided_by,
+        action.edited_by,
+        "" if outcome else _reason_author(action),
+    )
+
+
+def _reason_author(action: Action) -> str:
+    """Whose words the reason of a decision is. A sentence of ours that ends no decision of a person may quote a
+    tool, and what came through an API token may be an agent's."""
+    said = action.resolution
+    if said.own:
+        return CODE if said.by else ""
+    return "" if said.token else said.by
 
 
 def _report_of_private(action: Action, place: int, dropped: bool) -> CallReport:
@@ -228,8 +245,8 @@ def _report_of_private(action: Action, place: int, dropped: bool) -> CallReport:
     if rejected or dropped:
         by = action.judged.by if action.judged and rejected else ""
         return CallReport(place, DROPPED, "", by=by, private=True)
-    text, by = PRIVATE if action.outcome else "", action.edited_by or action.decided_by
-    return CallReport(place, STATUS[action.state], text, by=by, private=True)
+    text = PRIVATE if action.outcome else ""
+    return CallReport(place, STATUS[action.state], text, by=action.decided_by, private=True)
 
 
 # What the planner says in the end

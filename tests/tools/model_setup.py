@@ -127,4 +127,4 @@ def done(place: int = 0, text: str = "ok", by: str = "") -> CallReport:
 
 
 def rejected(place: int = 0, reason: str = "", by: str = ANN) -> CallReport:
-    return CallReport(place, "rejected", reason, by=by)
+    return CallReport(place, "rejected", reason, by=by, author=by)

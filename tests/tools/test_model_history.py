@@ -70,12 +70,13 @@ async def test_the_model_gets_the_real_outcome_of_a_call(outcome: CallReport, ex
 
 
 async def test_the_model_gets_who_edited_the_arguments_and_the_edited_arguments() -> None:
-    outcome = CallReport(0, "succeeded", "ok", {"path": "b.md"}, BOB)
+    outcome = CallReport(0, "succeeded", "ok", {"path": "b.md"}, ANN, BOB)
     async with planning([calls(DELETE), says("I see.")]) as (planner, stub):
         asked = turn()
         await reply(planner, then(asked, await reply(planner, asked), outcome))
     (result,) = stub.requests[1].results
     assert f"Edited by <@{BOB}>" in result
+    assert f"Decided by <@{ANN}>" in result
     assert '{"path": "b.md"}' in result
     ((_, args),) = stub.requests[1].called
     assert json.loads(args) == {"path": "a.md"}  # its own words stay as they were

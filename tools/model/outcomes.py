@@ -63,15 +63,15 @@ def call_result_text(result: CallReport, requester: str, fence: Fence, shorten: 
     """
     lines = [f"status: {result.status}. {STATUS_SENTENCES.get(result.status, '')}".rstrip()]
     if result.args is not None:
-        who = f"<@{result.by}>" if result.by else "a person"
+        who = f"<@{result.edited_by}>" if result.edited_by else "a person"
         lines.append(f"Edited by {who} before it was decided. The arguments were, in the end:")
         lines.append(
             fence.data("arguments after the edit", shorten(json.dumps(result.args, ensure_ascii=False)))
         )
-    elif result.by:
+    if result.by and (result.args is None or result.edited_by):
         lines.append(f"Decided by <@{result.by}>.")
     if result.text:
-        own = result.status in REFUSALS and result.by == requester
+        own = result.status in REFUSALS and result.author == requester
         lines.append(fence.requester_text(result.text) if own else fence.data("result", shorten(result.text)))
     return "\n".join(lines)
 
