@@ -15,7 +15,7 @@ from gate.rules.action import Action, Json, Session
 from gate.rules.action_states import State
 from gate.rules.canonical_json import stored_args
 from gate.rules.confidence import is_of_its_kind
-from gate.rules.grant_ports import Past
+from gate.rules.grant_ports import WORDS_OF_OTHERS, Past
 from gate.rules.grants import Grant
 from gate.rules.tool import Pin
 from storage.api_tables import made, tokens
@@ -148,7 +148,8 @@ class GrantsTx:
         return (await self._tx.execute(found.limit(1))).first() is not None
 
     async def last_read(self, session: Session) -> str:
-        found = select(taints.c.tool).where(taints.c.session == session).order_by(taints.c.at.desc())
+        order = (taints.c.tool == WORDS_OF_OTHERS, taints.c.at.desc())
+        found = select(taints.c.tool).where(taints.c.session == session).order_by(*order)
         row = (await self._tx.execute(found.limit(1))).first()
         return row.tool if row else ""
 

@@ -56,6 +56,7 @@ DECIDE, CARRY_OUT, STORED = (
     "tests/gate/actions/test_action_execute.py::",
     "tests/storage/test_ledger_actions.py::",
 )
+OTHERS = "tests/gate/tasks/test_task_told_others.py::"
 FEEDBACK, AGENTS = "tests/gate/tasks/test_task_thanks.py::", "tests/api/test_api_agents.py::"
 MUTANTS = (
     one(
@@ -132,6 +133,14 @@ MUTANTS = (
     one(
         "grant_covers_feedback", FEEDBACK + "test_what_starts_from_feedback_asks_although_a_grant_stands",
         "storage/grants.py", "where(asking, tasks.c.asks)", "where(asking, tasks.c.asks, tasks.c.id != tasks.c.id)",
+    ),
+    one(
+        "grant_covers_what_others_told_a_model", OTHERS + "test_a_grant_covers_nothing_that_a_model_may_have_been_told_by_others",
+        "gate/tasks/planner_turn.py", "        if said.foreign:", "        if False:",
+    ),
+    one(
+        "assessment_tells_nothing", OTHERS + "test_what_a_model_was_told_when_it_asked_counts_for_what_it_makes_of_the_answer",
+        "gate/tasks/clarify.py", "        if found.foreign:", "        if False:",
     ),
     Mutant(
         "agent_uses_grant", AGENTS + "test_nothing_that_comes_through_a_token_uses_the_grants_of_its_person",

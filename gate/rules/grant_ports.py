@@ -10,6 +10,8 @@ from gate.rules.action import Action, Session
 from gate.rules.grants import Grant
 from gate.rules.tool import Pin
 
+WORDS_OF_OTHERS = "words of others"  # that a model was told, in place of the tool that was read
+
 
 class GrantsTx(Protocol):
     """In a transaction of the ledger."""
@@ -39,14 +41,15 @@ class GrantsTx(Protocol):
         or has been reviewed."""
 
     async def taint(self, session: Session, tool: str, outside: bool) -> None:
-        """An answer of `server.tool` was given in this thread, which may hold words of others. `outside`: of people
-        who are not in this workspace."""
+        """An answer of `server.tool` was given in this thread, which may hold words of others, or a model was told
+        those in another way (WORDS_OF_OTHERS). `outside`: of people who are not in this workspace."""
 
     async def tainted(self, session: Session, since: datetime | None = None) -> bool:
         """Whether something from outside was read in this thread; with `since`, then or later."""
 
     async def last_read(self, session: Session) -> str:
-        """The tool whose answer was given last in this thread, from outside or not; "" where there was none."""
+        """The tool whose answer was given last in this thread, from outside or not; else WORDS_OF_OTHERS where a model
+        was told those; "" where there was none of it."""
 
     async def others_wrote(self, session: Session, user: str) -> bool:
         """Whether anybody but this user asked for something in this thread, or remarked on a task in it."""

@@ -172,16 +172,22 @@ def returns_outside_content(spec: ToolSpec) -> bool:
 def adds_no_words(spec: ToolSpec, args: bytes, outcome: Outcome) -> bool:
     """Whether the result of a change holds no words but those of the call itself, so that a model learns nothing by it
     that others wrote. Only of bundled servers, whose fields are known."""
+    if not repeats_call(spec, stored_args(args), outcome.text):
+        return False
+    return outcome.structured in (None, parse(outcome.text))
+
+
+def repeats_call(spec: ToolSpec, args: Mapping[str, Json], text: str) -> bool:
+    """The same of a result in words alone."""
     if spec.trust is not Trust.BUNDLED:
         return False
     try:
-        said = parse(outcome.text)
+        said = parse(text)
     except BadArguments:  # other than one JSON object
         return False
-    given = set(_texts(stored_args(args)))
     fields = {name for name in _names(said) if not NAME.fullmatch(name)}
-    new = {*fields, *_texts(said)} - given
-    return outcome.structured in (None, said) and all(map(NO_WORDS.fullmatch, new))
+    new = {*fields, *_texts(said)} - set(_texts(dict(args)))
+    return all(map(NO_WORDS.fullmatch, new))
 
 
 def _texts(value: Json) -> Iterator[str]:

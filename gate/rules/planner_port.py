@@ -192,20 +192,23 @@ class PlannerContext:
 
 @dataclass(frozen=True, slots=True)
 class PlannerReply:
-    """A reply, and what it cost."""
+    """A reply, and what it cost. `foreign`: what it was made of held more than the words of the requester, earlier
+    replies of the planner, and what tools that an operator has read say of themselves."""
 
     reply: Reply
     memo: str = ""  # kept with the reply, and found in the turn's exchanges the next time
     usage: Usage = field(default_factory=Usage)
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerAssessment:
     """What a planner makes of a request. `reply`: its first reply, where it knows that too, to a request that turns out
-    to be simple; what it cost is part of the usage of the assessment."""
+    to be simple; what it cost is part of the usage of the assessment. `foreign`: as of a reply."""
 
     assessment: Assessment
     reply: PlannerReply | None = None
+    foreign: bool = False
 
 
 class Planner(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gate.actions.button_press import PressResult, TaskPress
 from gate.rules import jobs
+from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
 from gate.rules.planner_port import (
@@ -77,6 +78,8 @@ async def assess(world: World, task: Task) -> bool:
     way = route(found.assessment, task.switches, task.decided, task.asked)
     first = _first_reply(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
     async with world.ledger.begin() as tx:
+        if found.foreign:
+            await tx.grants.taint(task.session, WORDS_OF_OTHERS, False)
         await _store_first_reply(
             tx, task, found.assessment, way, first
         )  # raises StaleTask where it has changed meanwhile

@@ -14,6 +14,7 @@ from gate.rules.action import Action, Decision, Json, Ref, Verdict
 from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
+from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.ids import derive_id
 from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.planner_port import (
@@ -164,6 +165,8 @@ async def _store_reply(
         reply = within_limits(world, said.reply)
         made = Exchange(reply, memo=said.memo, usage=said.usage)
         stored = await tx.store_exchange(turn.id, index, made)
+        if said.foreign:
+            await tx.grants.taint(turn.session, WORDS_OF_OTHERS, False)
         asked = replace(turn, exchanges=(*turn.exchanges, stored))
         if task is None or stored is not made:
             return asked, task

@@ -9,6 +9,7 @@ import pytest
 
 from gate.rules.action import CallClass, Session
 from gate.rules.action_states import State
+from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.grants import Grant, MatchKind, Pattern
 from storage.ledger import SqlLedger
 from tests.storage.samples import LATER, THREAD, action
@@ -97,6 +98,16 @@ async def test_what_a_thread_has_read_from_outside_is_known_since_when(ledger: S
     assert (await ledger.grants.past(action(session=THREAD), before)).tainted
     assert not (await ledger.grants.past(in_other, before)).tainted
     assert not (await ledger.grants.past(action(session=THREAD), await ledger.now() + LATER)).tainted
+
+
+async def test_what_a_model_was_told_by_others_is_named_where_no_tool_is(ledger: SqlLedger) -> None:
+    async with ledger.begin() as tx:
+        await tx.grants.taint(THREAD, WORDS_OF_OTHERS, False)
+        assert await tx.grants.last_read(THREAD) == WORDS_OF_OTHERS
+        await tx.grants.taint(THREAD, "filesystem.read_file", False)
+        await tx.grants.taint(THREAD, WORDS_OF_OTHERS, False)
+        assert await tx.grants.last_read(THREAD) == "filesystem.read_file"
+        assert not await tx.grants.tainted(THREAD)
 
 
 async def test_what_was_read_inside_is_known_and_taints_nothing(ledger: SqlLedger) -> None:

@@ -80,7 +80,7 @@ class FirstRequest:
     def _request(self) -> Request:
         messages: list[Message] = []
         if not self._begins:
-            servers = self._inputs.fence.data("servers", self._inputs.tools.directory())
+            servers = self._inputs.fence.own_data("servers", self._inputs.tools.directory())
             messages.append(UserMessage(f"There are these servers:\n{servers}"))
         messages += [message for one in self._rounds for message in one.messages]
         prompt = assess_prompt(self._begins, self._offered.directory if self._begins else "")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.rules.action import Action, Json
+from gate.rules.canonical_targets import with_canonical_paths
+from gate.rules.grants import repeats_call
 from gate.rules.planner_port import (
     WITHHELD,
+    Call,
+    CallReport,
     Clarify,
     Exchange,
     Implement,
@@ -18,7 +22,7 @@ from gate.rules.planner_port import (
     Say,
     Turn,
 )
-from gate.rules.steps import public_step
+from gate.rules.steps import PRIVATE, public_step
 from gate.rules.task import Instruction, Step
 from tools.model.model_api import load_memo
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
@@ -52,7 +56,7 @@ def first_message(inputs: PromptInputs, shorten: Shortener) -> str:
     """The part of the messages that stays the same over the requests of a turn."""
     turn, brief, fence = inputs.turn, inputs.brief, inputs.fence
     parts = [CODE.format(code=fence.code), f"The requester is <@{turn.requester}>."]
-    parts += [fence.data("tools for a plan", inputs.plan_tools)] if inputs.plan_tools else []
+    parts += [fence.own_data("tools for a plan", inputs.plan_tools)] if inputs.plan_tools else []
     parts += [OLDER] if brief.older else []
     for earlier in brief.earlier:
         parts += _earlier_turn(inputs, earlier, shorten)
@@ -73,13 +77,16 @@ def _task_parts(inputs: PromptInputs, shorten: Shortener) -> Iterator[str]:
         yield f"The requirements, as the requester confirmed them:\n{fence.requester_text(listed)}"
     for decided in brief.decided:
         how = "Assumed, because nobody answered" if not decided.by else f"Answered by <@{decided.by}>"
-        asked = fence.data("a question that was asked", decided.question)
-        block = fence.requester_text if decided.by else lambda text: fence.data("assumption", text)
+        asked = fence.own_data("a question that was asked", decided.question)
+        block = fence.requester_text if decided.by else lambda text: fence.own_data("assumption", text)
         yield f"{how}:\n{asked}\n{block(decided.answer)}"
     for title, steps in (("done", brief.done), ("still to be done", brief.left)):
         for step in steps:
             given = _result_of(step) if inputs.turn.mode is Mode.ANSWER else step.text
-            yield fence.data(f"step {step.id} of the plan {title}", _step_text(step, given, shorten))
+            of_step = fence.own_data if _tells_nothing_new(inputs, step, given) else fence.data
+            args = without_bound(inputs, Call(step.server, step.tool, step.args))
+            shown = replace(step, call=replace(step.call, args=args))
+            yield of_step(f"step {step.id} of the plan {title}", _step_text(shown, given, shorten))
     yield from _earlier_instructions(inputs)
     if brief.reason:
         yield f"What should be different now (attempt {brief.attempts}):\n{fence.requester_text(brief.reason)}"
@@ -133,6 +140,43 @@ def _result_of(step: Step) -> str:
     return kept if isinstance(kept, str) and kept else step.text
 
 
+def _tells_nothing_new(inputs: PromptInputs, step: Step, result: str) -> bool:
+    """Whether a step holds no words but those of its call, which the planner made. The title of a call of a reply is
+    the summary of its card, which may quote what was read for it."""
+    call = Call(step.server, step.tool, step.args)
+    repeats = not result or result == PRIVATE or _repeats(inputs, call, result)
+    known = inputs.tools.find(step.server, step.tool) is not None
+    return known and repeats and not step.note and step.origin is None
+
+
+def without_bound(inputs: PromptInputs, call: Call) -> dict[str, Json]:
+    """The arguments of a call without those that its recipe fills in, which may hold what was read for it."""
+    tool = inputs.tools.find(call.server, call.tool)
+    return {
+        key: value for key, value in call.args.items() if tool is None or key not in tool.spec.recipe.bind
+    }
+
+
+def _repeats(inputs: PromptInputs, call: Call, text: str) -> bool:
+    """Whether an answer holds no words but those of its call."""
+    tool = inputs.tools.find(call.server, call.tool)
+    if tool is None:
+        return False
+    args = without_bound(inputs, call)
+    return repeats_call(tool.spec, with_canonical_paths(tool.spec.recipe.targets, args), text)
+
+
+def result_of_call(inputs: PromptInputs, call: Call, result: CallReport, shorten: Shortener) -> str:
+    """What became of a call, for the model."""
+    if result.args is not None:
+        call = replace(call, args=result.args)
+        known = inputs.tools.find(call.server, call.tool) is not None
+        editor = result.edited_by if known else ""  # else nobody knows which of them were filled in
+        result = replace(result, args=without_bound(inputs, call), edited_by=editor)
+    repeats = _repeats(inputs, call, result.text)
+    return call_result_text(result, inputs.turn.requester, inputs.fence, shorten, repeats)
+
+
 def _step_text(step: Step, result: str, shorten: Shortener) -> str:
     told = public_step(step)
     given = _as_json({**told.args, **told.refs})
@@ -142,26 +186,30 @@ def _step_text(step: Step, result: str, shorten: Shortener) -> str:
 
 
 def _earlier_turn(inputs: PromptInputs, earlier: Turn, shorten: Shortener) -> Iterator[str]:
-    """An earlier turn: its text is the requester's only if they wrote it."""
+    """An earlier turn: its text is the requester's only if they wrote it. What the model said and called for then comes
+    of what it was told then, which counts since."""
     fence = inputs.fence
+    own = earlier.requester == inputs.turn.requester
+    said = fence.own_data if own else fence.data
     if not earlier.text:
         pass  # nobody wrote anything: it is the answer at the end of a plan
     elif _is_requesters_text(inputs, earlier):
         if earlier.text.strip() != inputs.brief.request.strip():
             yield f"Earlier in this thread, the requester wrote:\n{fence.requester_text(earlier.text)}"
-    elif earlier.requester == inputs.turn.requester:
-        yield fence.data("what was asked for before", shorten(earlier.text))
+    elif own:  # or a note of the code, which counts since a reply to it
+        block = fence.own_data if earlier.exchanges else fence.data
+        yield block("what was asked for before", shorten(earlier.text))
     else:
         yield fence.data(f"message of {earlier.requester}, who is not the requester", shorten(earlier.text))
     for exchange in earlier.exchanges:
         for call, result in call_results(exchange):
             hidden = result.private or result.status == WITHHELD
             args = NOT_TOLD if hidden else _as_json(dict(call.args))
-            head = fence.data(f"call of {call.server}.{call.tool} then", shorten(args))
-            yield f"{head}\n{call_result_text(result, '', fence, shorten)}"
-        response = _reply_text(exchange, earlier.requester == inputs.turn.requester)
+            head = said(f"call of {call.server}.{call.tool} then", shorten(args))
+            yield f"{head}\n{result_of_call(inputs, call, result, shorten)}"
+        response = _reply_text(exchange, own)
         if response:
-            yield fence.data("what you answered then", shorten(response))
+            yield said("what you answered then", shorten(response))
 
 
 def _reply_text(exchange: Exchange, own: bool) -> str:

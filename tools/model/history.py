@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 
 from gate.rules.action import Action
-from gate.rules.planner_port import CallReport, CancelPending, Exchange, ListPending, Propose, Say
+from gate.rules.canonical_json import stored_args
+from gate.rules.planner_port import Call, CallReport, CancelPending, Exchange, ListPending, Propose, Say
 from gate.rules.task import Instruction
-from tools.model.context import PromptInputs, first_message
+from tools.model.context import PromptInputs, first_message, result_of_call, without_bound
 from tools.model.model_api import (
     AssistantMessage,
     Memo,
@@ -26,6 +27,7 @@ SURPLUS = (
     "status: refused. There were too many calls: this one and those after it, {count:,} in all, did not run."
 )
 SURPLUS_TOO = "status: refused."
+MAX_PENDING = 300  # characters of the arguments of what waits
 SHORTEN_STEP = 8  # old outputs are shortened in groups of this size, so that the messages change seldom
 
 
@@ -73,10 +75,7 @@ def _exchange(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) -> I
 def _call_results(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) -> list[str]:
     """One text for each call of a reply that people or code decided."""
     if isinstance(exchange.reply, Propose):
-        requester = inputs.turn.requester
-        texts = [
-            call_result_text(result, requester, inputs.fence, shorten) for _, result in call_results(exchange)
-        ]
+        texts = [result_of_call(inputs, call, result, shorten) for call, result in call_results(exchange)]
         surplus = exchange.reply.surplus  # a provider wants a result of each call
         return [*texts, SURPLUS.format(count=surplus), *[SURPLUS_TOO] * (surplus - 1)] if surplus else texts
     result = exchange.reports[0] if exchange.reports else CallReport(0, "succeeded", "")
@@ -111,14 +110,23 @@ def _current_state(inputs: PromptInputs, shorten: Shortener) -> Iterator[Message
         if remark.at > turn.at
     ]
     if inputs.pending:
-        waits = "\n".join(map(_pending_line, inputs.pending))
-        parts.append(f"What waits for a person now, by id:\n{fence.data('pending actions', waits)}")
+        waits = "\n".join(_pending_line(inputs, action) for action in inputs.pending)
+        parts.append(f"What waits for a person now, by id:\n{fence.own_data('pending actions', waits)}")
     if parts:
         yield UserMessage("\n\n".join(parts))
 
 
-def _pending_line(action: Action) -> str:
-    return f"{action.id}: {action.name}" + ("" if action.private else f", {action.preview.summary}")
+def _pending_line(inputs: PromptInputs, action: Action) -> str:
+    """An action by its id, and what the model itself has called for in this conversation by its arguments as well. No
+    summary: it may quote what was read for it, and of an action that came through the API, others have written it."""
+    turns = (inputs.turn, *(turn for turn in inputs.brief.earlier if turn.requester == inputs.turn.requester))
+    own = action.turn in {turn.id for turn in turns} or action.task in {
+        turn.task for turn in turns if turn.task
+    }
+    if action.private or not own or inputs.tools.find(action.server, action.tool) is None:
+        return f"{action.id}: {action.name}"
+    args = without_bound(inputs, Call(action.server, action.tool, stored_args(action.args)))
+    return f"{action.id}: {action.name} {json.dumps(args, ensure_ascii=False)[:MAX_PENDING]}"
 
 
 def _instructions(inputs: PromptInputs, instructions: Sequence[Instruction]) -> Iterator[Message]:

@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.outcome_claims import claims_outcome
-from gate.rules.planner_port import Call, CallReport, Exchange, Mode, PlannerContext, Propose, Say, Turn
+from gate.rules.planner_port import (
+    CODE,
+    Call,
+    CallReport,
+    Exchange,
+    Mode,
+    PlannerContext,
+    Propose,
+    Say,
+    Turn,
+)
 from gate.rules.steps import Step, StepState
 from tools.model.model_api import load_memo
 from tools.model.prompt import Fence, Shortener
@@ -31,6 +41,7 @@ STATUS_SENTENCES = {
     "held": "It ran. What it gave is not known here: a person has to look at it first.",
     "dropped": "It ran. A person rejected what it gave, so that is dropped; what it changed is still changed.",
 }
+OPEN = ("waiting", "held")
 REFUSALS = frozenset({"rejected", "denied", "cancelled"})
 REPLIES_AFTER_REFUSAL = 2  # replies of the model after a refusal, before the turn ends
 MOST_FAILURES = 2  # of the same call, after which a turn does not make it again
@@ -56,8 +67,11 @@ EARLIER = "Earlier in this thread:"
 MAX_EARLIER = 5  # changes that are named
 
 
-def call_result_text(result: CallReport, requester: str, fence: Fence, shorten: Shortener) -> str:
-    """The result of a call for the model: status and deciders as text of our own, everything else as data.
+def call_result_text(
+    result: CallReport, requester: str, fence: Fence, shorten: Shortener, repeats: bool = False
+) -> str:
+    """The result of a call for the model: status and deciders as text of our own, everything else as data. `repeats`:
+    its answer holds no words but those of the call.
 
     The reason of the requester's own refusal is their own text.
     """
@@ -65,14 +79,15 @@ def call_result_text(result: CallReport, requester: str, fence: Fence, shorten: 
     if result.args is not None:
         who = f"<@{result.edited_by}>" if result.edited_by else "a person"
         lines.append(f"Edited by {who} before it was decided. The arguments were, in the end:")
-        lines.append(
-            fence.data("arguments after the edit", shorten(json.dumps(result.args, ensure_ascii=False)))
-        )
+        block = fence.own_data if result.edited_by == requester else fence.data
+        lines.append(block("arguments after the edit", shorten(json.dumps(result.args, ensure_ascii=False))))
     if result.by and (result.args is None or result.edited_by):
         lines.append(f"Decided by <@{result.by}>.")
-    if result.text:
-        own = result.status in REFUSALS and result.author == requester
-        lines.append(fence.requester_text(result.text) if own else fence.data("result", shorten(result.text)))
+    if result.text and result.status in REFUSALS and result.author == requester:
+        lines.append(fence.requester_text(result.text))
+    elif result.text and result.status not in OPEN:  # what waits is described by its call
+        known = repeats or result.private or result.author == CODE
+        lines.append((fence.own_data if known else fence.data)("result", shorten(result.text)))
     return "\n".join(lines)
 
 

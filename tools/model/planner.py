@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.rules.action import Action
 from gate.rules.planner_port import (
@@ -78,7 +78,7 @@ class ModelPlanner:
         try:
             async with asyncio.timeout(self.limits.seconds):
                 first = FirstRequest(self.model, inputs, offered, self.limits.context * CHARS_PER_TOKEN)
-                return await first.assess()
+                return replace(await first.assess(), foreign=inputs.fence.foreign)
         except TimeoutError:
             raise PlannerUnavailable("the model took too long to assess this") from None
 
@@ -101,9 +101,15 @@ class ModelPlanner:
         tools = Toolset(self.tools, self.policy, turn.session.channel)
         needs_search = turn.mode is not Mode.ANSWER and tools.exceeds(self.limits.schemas)
         offered = OfferedTools(tools, turn, brief, needs_search)
-        return PromptInputs(
-            turn, brief, pending, tools, Fence(self.key, turn.id), offered.tools_for_plans()
-        ), offered
+        fence = Fence(self.key, turn.id)
+        fence.foreign = _others_said(turn, brief) or any(not tool.spec.believed for tool in tools)
+        return PromptInputs(turn, brief, pending, tools, fence, offered.tools_for_plans()), offered
+
+
+def _others_said(turn: Turn, brief: PlannerContext) -> bool:
+    """Whether somebody but the requester has said what is to be done, as an admin may."""
+    said = {one.user for one in brief.instructions} | {one.by for one in brief.decided if one.by}
+    return not said <= {turn.requester}
 
 
 class ReplyLoop:
@@ -141,7 +147,10 @@ class ReplyLoop:
         seconds = time.monotonic() - self._started_at
         given = unseen_instructions(self._inputs.turn, self._inputs.brief)
         return PlannerReply(
-            reply, dump_memo(Memo(tuple(self._rounds), given, tuple(self._found), seconds)), self._usage
+            reply,
+            dump_memo(Memo(tuple(self._rounds), given, tuple(self._found), seconds)),
+            self._usage,
+            self._inputs.fence.foreign,
         )
 
     async def _run(self) -> Reply:

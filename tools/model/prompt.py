@@ -98,8 +98,10 @@ class Fence:
     """The blocks of one turn's messages, which begin and end with a code that data can neither guess nor contain.
 
     The code is an HMAC of the turn's id, so that it stays the same over the requests of a turn: the provider can
-    cache them.
+    cache them. `foreign`: whether any block so far may hold words of others, which no grant of the requester covers.
     """
+
+    foreign = False
 
     def __init__(self, key: bytes, request: str) -> None:
         self.code = hmac.new(key, request.encode(), hashlib.sha256).hexdigest()[:16]
@@ -110,6 +112,12 @@ class Fence:
 
     def data(self, source: str, text: str) -> str:
         """A block of anything else. `source` names where it is from."""
+        self.foreign = True
+        return self.own_data(source, text)
+
+    def own_data(self, source: str, text: str) -> str:
+        """The same of data that tells nothing new: of what the model said or called for, a sentence of code, or what
+        tools say of themselves (`ModelPlanner` looks whether an operator has read those)."""
         label = self._escaped(LABEL_CHARACTER.sub("_", source)[:120])
         return f'<data {self.code} from="{label}">\n{self._escaped(text)}\n</data {self.code}>'
 

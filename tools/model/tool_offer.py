@@ -160,7 +160,7 @@ class OfferedTools:
         """The answer to a search, and the names of the tools that are offered from now on."""
         specs = ToolIndex([tool.spec for tool in self.tools]).find(query, MAX_FOUND)
         found = [tool for spec in specs if (tool := self.tools.find(spec.server, spec.name))]
-        text = fence.data("tools found", "\n".join(self._tool_text(tool) for tool in found))
+        text = fence.own_data("tools found", "\n".join(self._tool_text(tool) for tool in found))
         return (text if found else NONE_FOUND), tuple(tool.name for tool in found)
 
     def _tool_text(self, tool: ModelTool) -> str:
