@@ -15,6 +15,7 @@ from bot.settings import Settings
 from bot.wiring import Parts, build
 from gate.rules.ports import Limits
 from storage.migrate import migrate
+from tests.plain_messages import assert_plain
 from tools.mcp.server_config import ServerConfig
 from tools.model.model_api import ModelConfig
 from workspace.server import Workspace
@@ -83,5 +84,6 @@ async def running_product(
             await ws.settled()
             yield Product(ws, files, parts)
             assert ws.refused == []
+            assert_plain(ws, parts.world.tools.specs())
     finally:
         await ws.stop()

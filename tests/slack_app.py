@@ -40,6 +40,7 @@ from storage.transaction import SqlTx
 from tests.engines import engine_for
 from tests.gate.fake_tools import Desk
 from tests.gate.gate_setup import CountedIds, FixedClock, Obeying, waits_over
+from tests.plain_messages import assert_plain
 from views.preview import fits, reviewable
 from views.task_plan import shows
 from views.wording import TITLES, UNDO_TITLES
@@ -349,7 +350,7 @@ async def joined(
 ) -> AsyncIterator[Edge]:
     """A running edge, which gives each call to Slack so many seconds.
 
-    At its end no payload may have been refused, and no run may have failed.
+    At its end no payload may have been refused, no run may have failed, and every message was plain.
     """
     ws = Workspace(INSTALLED, options=Options(timing=timing))
     await ws.start()
@@ -394,6 +395,7 @@ async def joined(
         await engine.dispose()
     assert ws.refused == []
     assert pump.failed == [], [repr(error) for _, error in pump.failed]
+    assert_plain(ws, desk.specs())
 
 
 @asynccontextmanager

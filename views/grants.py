@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from gate.rules.action import Action
-from gate.rules.grants import HOURS, Grant, Pattern, describe_patterns
+from gate.rules.grants import HOURS, Grant, Pattern, describe_patterns, tool_of
 from views import buttons, preview
 from views.block_kit import (
     Block,
@@ -83,7 +83,8 @@ def _entry(grant: Grant, void: bool) -> Iterable[Block]:
     return (
         rich(
             line(
-                words(f"{grant.name} ", "bold", most=120), words(describe_patterns(grant.patterns), most=200)
+                words(f"{tool_of(grant)} ", "bold", most=120),
+                words(describe_patterns(grant.patterns), most=200),
             )
         ),
         context(mrkdwn(given)),

@@ -22,6 +22,7 @@ from views.block_kit import (
     words,
 )
 from views.form_fields import Form, json_text
+from views.tool_results import in_words
 
 RESULT = "result"  # begins the blocks of what the call gave
 COMMENTED = "comment"
@@ -53,7 +54,7 @@ def judged(action: Action) -> list[Block]:
         return [context(mrkdwn(f"{by} rejected its result, so it is dropped.{undo}"), *comment)]
     if found.revised is None:
         return [context(mrkdwn(f"{by} released its result."), *comment)]
-    shown = json_text(found.revised)
+    shown = in_words(found.revised, json_text(found.revised))
     given = [line(words("What was given in its place:", "bold")), *boxes(shown[:SHOWN])]
     more = [line(words(f"… {len(shown) - SHOWN:,} more characters", "italic"))] if len(shown) > SHOWN else []
     return [*pack([*given, *more]), context(mrkdwn(f"{by} changed its result."), *comment)]

@@ -9,6 +9,7 @@ from gate.rules.reviews import undoable
 from gate.rules.steps import public_step
 from gate.rules.task import NOBODY, PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
+from gate.rules.tool_names import tool_in_words
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,
@@ -31,7 +32,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import ANSWER, EACH, WORDS
-from views.task_wording import WHY, counted, ended, looked_at, what
+from views.task_wording import WHY, counted, ended, fields_and_text, looked_at, what
 from views.task_wording import number as place
 from views.tool_results import gave, in_words
 
@@ -98,11 +99,11 @@ def _gave(task: Task) -> list[Block]:
     step = looked_at(task, task.pauses) or (current if task.why is PauseReason.DOUBT else None)
     if step is None:
         return []
-    result = public_step(step).result
+    fields, text = fields_and_text(public_step(step))
     if task.why is PauseReason.SUMMARY:
-        told = gave(result, step.text, f"{what(step)}\n{past(what(step))}", GAVE)
+        told = gave(fields, text, f"{what(step)}\n{past(what(step))}", GAVE)
     else:
-        told = in_words(result, step.text, GAVE)
+        told = in_words(fields, text, GAVE)
     return pack(boxes(clip(told, GAVE))) if told else []
 
 
@@ -180,7 +181,7 @@ def _next(task: Task) -> list[Block]:
     label = "It stands at step" if step.state is not StepState.WAITING else "Next is step"
     where = f"{label} {place(task.plan, step)} of {len(task.plan.steps)}: "
     told = public_step(step).preview
-    named = told.summary if told else step.title or step.name
+    named = told.summary if told else step.title or tool_in_words(step.name)
     return [rich(line(words(where), words(named, "bold", most=EACH)))]
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, groupby
 
-from gate.rules.action import CallClass, Json
+from gate.rules.action import CallClass
 from gate.rules.plans import SMALL, is_taken_back
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import Step, StepState, is_shown_in_thread
@@ -39,7 +39,7 @@ from views.block_kit import (
     text_input,
     words,
 )
-from views.task_wording import counted, effect, ended
+from views.task_wording import counted, effect, ended, fields_and_text
 from views.task_wording import number as number_of
 from views.tool_results import MORE_ROWS, in_table, in_words, table, table_holds
 
@@ -70,7 +70,7 @@ def answers(task: Task, with_table: bool) -> list[Block]:
         return paragraphs(task.plan.closing)
     read = _read(task.plan)
     left = len(read) - MOST
-    tables = ((place, table(*_given(step))) for place, step in enumerate(read[:MOST]) if with_table)
+    tables = ((place, table(*fields_and_text(step))) for place, step in enumerate(read[:MOST]) if with_table)
     place, found = next(((place, one) for place, one in tables if one is not None), (MOST, None))
     parts = [
         [_named(task.plan, step), *(() if found and at == place else _answer_of(step))]
@@ -130,16 +130,6 @@ def _named(plan: Plan, step: Step) -> Block:
     return line(words(f"{number_of(plan, step)}. {effect(step)}", "bold", most=200))
 
 
-def _given(step: Step) -> tuple[Json, str]:
-    """The fields of an answer, None where there are none, and its text."""
-    kept = step.result if isinstance(step.result, dict) else {}
-    text = str(kept.get("text") or step.text)
-    # The text of an answer beside its fields may spell the same fields as JSON.
-    spelt = text.lstrip().startswith(("{", "["))
-    fields = {name: value for name, value in kept.items() if not (spelt and name == "text")}
-    return fields if fields.keys() - {"text"} else None, text
-
-
 def _answer_of(step: Step) -> Iterator[Block]:
     told = _told(step, EACH_ANSWER)
     if not told:
@@ -151,7 +141,7 @@ def _answer_of(step: Step) -> Iterator[Block]:
 
 
 def _told(step: Step, most: int) -> str:
-    return in_words(*_given(step), most).strip()
+    return in_words(*fields_and_text(step), most).strip()
 
 
 def _is_cut(told: str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from gate.rules import plans
-from gate.rules.action import CallClass, Preview, Verdict
+from gate.rules.action import CallClass, Json, Preview, Verdict
 from gate.rules.past_tense import past_if_known
 from gate.rules.settings import Switches
 from gate.rules.steps import HIDDEN, is_shown_in_thread, public_step
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
 from gate.rules.task_states import TaskState
+from gate.rules.tool_names import tool_in_words
 from views import preview
 from views.block_kit import PAGE, Block, clip, framed, line, mention, weight, words
 from views.tool_results import outlined
@@ -131,9 +132,19 @@ def spent(usage: Usage) -> str:
 
 
 def what(step: Step) -> str:
-    """What it does, made by code: the preview's summary, or the tool's name."""
+    """What it does, made by code: the preview's summary, or the words of the tool's name."""
     told = public_step(step).preview
-    return told.summary if told and told.summary else step.name
+    return told.summary if told and told.summary else tool_in_words(step.name)
+
+
+def fields_and_text(step: Step) -> tuple[Json, str]:
+    """The fields of an answer, None where there are none, and its text."""
+    kept = step.result if isinstance(step.result, dict) else {}
+    text = str(kept.get("text") or step.text)
+    # What an answer gives as text, or the MCP SDK wraps, may spell the fields beside it as JSON.
+    spelt = {name for name in ("text", "result") if str(kept.get(name, "")).lstrip().startswith(("{", "["))}
+    fields = {name: value for name, value in kept.items() if name not in spelt}
+    return fields if fields.keys() - {"text"} else None, text
 
 
 def effect(step: Step) -> str:

@@ -20,7 +20,15 @@ from gate.rules.action import Action, Json, Session
 from gate.rules.action_states import State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import stored_args
-from gate.rules.grants import HOURS, Grant, Pattern, describe_patterns, grant_patterns, never_grantable_reason
+from gate.rules.grants import (
+    HOURS,
+    Grant,
+    Pattern,
+    describe_patterns,
+    grant_patterns,
+    never_grantable_reason,
+    tool_of,
+)
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, account
 from gate.rules.ports import Tx, World
@@ -120,7 +128,7 @@ async def _write(tx: Tx, action: Action, patterns: tuple[Pattern, ...], hours: i
 
 
 def _describe(grant: Grant) -> dict[str, str]:
-    return {"name": quoted(grant.name), "which": quoted(describe_patterns(grant.patterns))}
+    return {"name": quoted(tool_of(grant)), "which": quoted(describe_patterns(grant.patterns))}
 
 
 def _entry(event: str, grant: Grant, user: str, action: str, reason: str) -> Entry:

@@ -19,6 +19,7 @@ from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call
 from gate.rules.plans import step_of
 from gate.rules.ports import Note, World
+from gate.rules.tool_names import tool_in_words
 from gate.rules.unicode_safety import quoted
 from gate.tasks.step_action import StepNotCurrent, may_become, step_renewer
 
@@ -83,7 +84,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
         alone = not old.step or old.turn  # a step of a plan that was shown is asked for with its plan alone
         result = await prepare(world, asked) if alone else Refused(old.name, (STEP_NOT_CURRENT,))
     if isinstance(result, Refused):
-        body = {"name": result.name, "reasons": list(result.reasons)}
+        body = {"name": result.summary or tool_in_words(result.name), "reasons": list(result.reasons)}
         note = Note(derive_id("renew refused", old.id, cause), old.session, "refused", body, user)
         async with world.ledger.begin() as tx:
             await tx.note(note)

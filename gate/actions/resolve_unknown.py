@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,12 +15,14 @@ from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome
 from gate.rules.action_states import Event, NoSuchArrow, State
-from gate.rules.canonical_json import stored_args
+from gate.rules.canonical_json import leaves, stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.ports import Note, Stale, World
 from gate.rules.previews import measured, text_of
 from gate.rules.templates import TemplateError
+
+DIGEST = re.compile(r"[0-9a-f]{32,}")
 
 
 async def resolve(world: World, press: Press, happened: bool) -> PressResult:
@@ -84,7 +87,8 @@ async def check_target(world: World, action_id: str, user: str) -> None:
     except (PreviewReadFailed, TemplateError) as error:
         text = "I could not read it." if secret else f"I could not read it: {error}."
     body = {
-        "name": action.name,
+        "name": "",
+        "summary": f"How it stands now: {action.preview.summary}",
         "arguments": {},
         "text": text,
         "clipped": False,
@@ -101,7 +105,7 @@ async def check_target(world: World, action_id: str, user: str) -> None:
 def _difference(action: Action, now: Mapping[str, Json], secret: bool) -> str:
     """What the preview saw and what is there now, field by field; where that is secret, in lengths and hashes."""
     told = measured if secret else _beginning
-    lines = [f"Before and now, for: {action.preview.summary}"]
+    lines: list[str] = []
     for name, value in now.items():
         was = action.capture.get(name)
         lines.append(f"{name}, before: {told(was)}")
@@ -109,5 +113,13 @@ def _difference(action: Action, now: Mapping[str, Json], secret: bool) -> str:
     return "\n".join(lines)
 
 
-def _beginning(value: object) -> str:
-    return text_of(value)[:1000]
+def _beginning(value: Json) -> str:
+    """The fields of what was read, without its text, which spells the same again; of a hash only its beginning."""
+    fields = value if isinstance(value, dict) else {"text": value}
+    kept = {name: one for name, one in fields.items() if name not in ("text", "error")} or fields
+    told = (f"{name} {_brief(text_of(one))}".strip() for name, one in leaves(kept))
+    return ", ".join(told)[:1000]
+
+
+def _brief(text: str) -> str:
+    return f"{text[:12]}…" if DIGEST.fullmatch(text) else text

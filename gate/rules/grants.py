@@ -12,6 +12,7 @@ from enum import StrEnum
 from gate.rules.action import Action, CallClass, Json, Outcome, Risk, Session, Verdict
 from gate.rules.canonical_json import BadArguments, leaves, parse, stored_args
 from gate.rules.tool import ToolSpec, Trust
+from gate.rules.tool_names import tool_in_words
 
 HOURS = (1, 4, 8)  # for how long a grant may be given
 MAX_OFFERS = 12  # kinds of grants that are offered for one call
@@ -139,6 +140,11 @@ def _inside(args: Mapping[str, Json]) -> Iterator[Pattern]:
         folder = value.rpartition("/")[0] if isinstance(value, str) and _is_plain_path(value) else ""
         if folder:
             yield Pattern(name, MatchKind.UNDER, f"{folder}/")
+
+
+def tool_of(grant: Grant) -> str:
+    """Which tool a grant is for, in words: two servers may have one of the same name."""
+    return f"{tool_in_words(grant.name)} ({grant.server})"
 
 
 def describe_patterns(patterns: Sequence[Pattern]) -> str:

@@ -19,6 +19,7 @@ from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
 from gate.rules.templates import STEP as PART
 from gate.rules.templates import TemplateError, expand, names
+from gate.rules.tool_names import tool_in_words
 
 RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
 LARGE, SMALL = (
@@ -303,7 +304,7 @@ def step_sentence(step: Step) -> str:
     """What a step does, in one line."""
     told = public_step(step).preview
     said = told.summary if told else ""
-    return clipped(said or step.title.strip() or step.name, 150)
+    return clipped(said or step.title.strip() or tool_in_words(step.name), 150)
 
 
 def is_taken_back(task: Task) -> bool:

@@ -467,10 +467,10 @@ def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str
     """Reason and rule of a no, or None."""
     denied = next((r for r in rules if r.deny), None)
     if denied:
-        return f"the policy does not allow {spec.full_name} (“{denied.name}”)", denied.name
+        return f"the policy does not allow this (“{denied.name}”)", denied.name
     for rule in rules:
         if rule.channels and channel not in rule.channels:
-            return f"{spec.full_name} may not be used in this channel (“{rule.name}”)", rule.name
+            return f"this may not be used in this channel (“{rule.name}”)", rule.name
     if policy.channels and channel not in policy.channels:
         return "the policy does not allow me to act in this channel", "channels"
     private, approvers = next((r for r in rules if r.private), None), _approvers(rules)

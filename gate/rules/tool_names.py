@@ -106,6 +106,11 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
 
 
+def tool_in_words(full_name: str) -> str:
+    """What people are told of a tool where nothing better is known: `desk.put_back` gives Put back."""
+    return " ".join(words(full_name.partition(".")[2])).capitalize() or full_name
+
+
 def destroys(name: str) -> bool:
     """Whether a word of the name is a verb that destroys."""
     return not DESTROYING.isdisjoint(words(name))

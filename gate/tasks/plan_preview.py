@@ -24,7 +24,7 @@ from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.policy import made_private
 from gate.rules.ports import World
-from gate.rules.previews import default_verb
+from gate.rules.previews import default_verb, plainly
 from gate.rules.reviews import Phase, matched_names
 from gate.rules.steps import HIDDEN, is_shown_in_thread, judged, with_call
 from gate.rules.task import Origin, Plan, Preflight, Step, StepState, Task
@@ -212,7 +212,7 @@ def _without_identity(step: Step, action: Action) -> Step:
 
 
 def _hidden(spec: ToolSpec) -> Preview:
-    name = spec.title or spec.full_name
+    name = plainly(spec, {})
     return Preview(summary=name, verb=default_verb(spec), facts=(), notes=(HIDDEN,))
 
 

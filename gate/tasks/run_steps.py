@@ -19,6 +19,7 @@ from gate.rules.reviews import Phase, matched_names
 from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
+from gate.rules.tool_names import tool_in_words
 from gate.tasks import clarify, pause_requests, replies, step_check, undo_all
 from gate.tasks.plan_preview import call_of_step
 from gate.tasks.slow_answers import server_name, telling_if_late
@@ -257,7 +258,10 @@ async def _pause_before(
     async with world.ledger.begin() as tx:
         if alone is not None:
             key = derive_id("step refused", task.id, step.id, step.attempt)
-            body: dict[str, Json] = {"name": alone.summary or alone.name, "reasons": list(alone.reasons)}
+            body: dict[str, Json] = {
+                "name": alone.summary or tool_in_words(alone.name),
+                "reasons": list(alone.reasons),
+            }
             await tx.note(Note(key, task.session, "refused", body, task.requester))
         return await _fail(tx, task, plans.with_failure(step, reason), reason)
 
@@ -338,7 +342,7 @@ def _with_read_result(plan: Plan, step: Step, read: Answered) -> Step:
 def _title_of_read(read: Answered) -> str:
     """What a read without a title is called: everybody sees it, so what is private is called as its tool is."""
     if read.private:
-        return read.spec.title or read.spec.full_name
+        return plainly(read.spec, {})
     return summary_of(read.spec, read.args, plainly(read.spec, read.args))
 
 
@@ -373,7 +377,7 @@ def _ends_turn(world: World, task: Task, turn: Turn) -> bool:
 
 async def _show_alone(tx: Tx, task: Task, step: Step, read: Answered) -> None:
     body = {
-        "name": read.spec.full_name,
+        "name": plainly(read.spec, {}),
         "summary": plans.step_sentence(step),
         "arguments": dict(read.args),
         "structured": read.answer.structured,

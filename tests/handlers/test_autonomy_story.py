@@ -101,7 +101,7 @@ async def test_always_is_given_used_listed_and_taken_back(http: Edge) -> None:
     assert (await http.ann.submit(modal, chosen(modal, grant_which="With path inside", grant_hours="4"))).ok
     await http.settled()
     assert http.desk.notes == {"drafts/a.md": "one"}
-    said = "In that thread, desk.write with path inside drafts/ runs for you without asking now."
+    said = "In that thread, Write (desk) with path inside drafts/ runs for you without asking now."
     assert said in said_in(await card.modal(ANN, "message"))
 
     texts = await again(http, card, "drafts/b.md")
@@ -116,7 +116,7 @@ async def test_always_is_given_used_listed_and_taken_back(http: Edge) -> None:
     listed = next(m for m in http.ws.messages(OPS) if m.text == "1 that run without asking")
     assert "with path inside drafts/" in shown(listed.blocks)
     assert (await http.ann.click(listed, "revoke")).ok
-    await http.told(ANN, "Taken back: desk.write")
+    await http.told(ANN, "Taken back: Write (desk)")
     assert "Prepared: Write drafts/d.md" in await again(http, card, "drafts/d.md")
     assert await http.ledger.grants.grants(Session(TEAM, OPS, card.said.ts)) == ()
 

@@ -217,7 +217,7 @@ async def test_what_nobody_knows_is_settled_by_a_person(edge: Edge) -> None:
         assert card.buttons == ["settle_happened", "settle_not", "settle_check", "full"]
         await card.click("settle_check")
         await edge.told(ANN, "I am reading how it stands now…")
-        await edge.told(ANN, "Read: desk.write")
+        await edge.told(ANN, "How it stands now: Write")
         await card.click(answer)
         assert says(card.text, title)
     assert len(edge.desk.calls) == 2

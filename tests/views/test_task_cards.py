@@ -144,7 +144,7 @@ def test_a_plan_shows_of_each_step_what_it_changes_and_what_is_not_known_yet():
         "2. Move reports/q3.md to archive/q3.md",
         "3. Delete q3-draft.md and q3-old.md  destructive",
         "Can be undone for 30 days.",
-        "4. filesystem.restore",
+        "4. Restore",
         "“The planner calls this u”",
         "trash_id: known after step 3 (trash_id)",
         "Planner's words (not checked):",

@@ -65,7 +65,7 @@ def test_the_list_says_what_whose_until_when_and_takes_back():
     made = sent(grants.listed([grant(), grant("g2", patterns=())], ["g2"]))
     text = shown(made.blocks)
     assert made.text == "2 that run without asking"
-    assert "filesystem.move_file with path inside archive/" in text
+    assert "Move file (filesystem) with path inside archive/" in text
     assert "Given by <@UANA> for their own calls · until <!date^" in text
     assert text.count("its tool has changed since") == 1
     assert buttons(made.blocks) == ["revoke", "revoke"]

@@ -186,7 +186,7 @@ def test_a_text_is_found_wherever_it_stands(args: Json) -> None:
 def test_a_denied_tool_is_denied_whatever_else_is_said() -> None:
     found = decided(tool(), on_s(cls=CallClass.READ), on_s("never", deny=True))
     assert (found.verdict, found.rule) == (Verdict.DENY, "never")
-    assert "s.frobnicate" in found.reason
+    assert found.reason == "the policy does not allow this (“never”)"
 
 
 def test_channels_are_those_of_the_rule_and_of_the_policy() -> None:
