@@ -239,7 +239,14 @@ async def _store_pending(
     action = await with_grant_refusal(world, spec, drafted)
     seconds = (action.expires_at - action.created_at).total_seconds()
     await world.leases.put(lease_record(action), seconds)
-    stored = await write(world, action)
+    try:
+        stored = await write(world, action)
+    except (
+        Exception
+    ):  # such as that another life of this run was first: the lease is for what that has stored
+        if (there := await world.ledger.action(action.id)) is not None:
+            await world.leases.put(lease_record(there), seconds)
+        raise
     if stored is None:
         return await record_refusal(world, asked, crowded)
     if stored.state is State.APPROVED:

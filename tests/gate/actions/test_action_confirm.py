@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, edit
-from gate.rules.action import Approvers, CallClass, Risk
+from gate.actions.prepare import CallRequest, Prepared, prepare
+from gate.actions.versioning import lease_record
+from gate.rules.action import Action, Approvers, CallClass, Risk
 from gate.rules.action_states import State
+from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
-from gate.rules.ports import OpenedModal
+from gate.rules.ports import OpenedModal, Unavailable, World
 from gate.rules.receipt import intact
 from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, BOT, CLEO, DORA, GIL, SAM, Scene, nothing_ran
@@ -54,6 +57,23 @@ async def test_twelve_clicks_at_once_run_it_once(stage: Scene):
     }
     assert [s.code for s in said].count("confirmed") == 1
     assert len(stage.desk.calls) == 1
+
+
+async def test_a_run_that_was_second_leaves_the_lease_of_what_the_first_has_stored(stage: Scene):
+    asked = CallRequest("a1", stage.session, ANN, Call("desk", "write", {"path": "a.md", "content": "x"}))
+
+    async def overtaken(world: World, action: Action) -> Action | None:
+        made = await prepare(stage.world, asked)
+        assert isinstance(made, Prepared)
+        await world.leases.put(
+            lease_record(action), 300
+        )  # the second run put its lease before it was overtaken
+        raise Unavailable("overtaken")
+
+    with pytest.raises(Unavailable):
+        await prepare(stage.world, asked, overtaken)
+    await stage.play()
+    assert (await stage.confirm(await stage.now("a1"))).code == "confirmed"
 
 
 async def test_who_is_overtaken_between_two_looks_is_told_who_was_first(stage: Scene):
