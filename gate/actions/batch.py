@@ -20,6 +20,7 @@ from gate.actions.versioning import update_cards
 from gate.rules import batch_receipt, jobs
 from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
 from gate.rules.action_states import State
+from gate.rules.autonomy import ApprovalMode
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
@@ -33,6 +34,7 @@ CARD_CHANGED = (
 OUTDATED_PRESS = (
     "I was updated before I got to your *Confirm all*, so nothing was confirmed. Please press it once more."
 )
+WAITS_EACH_TIME = "This request waits after every step now, so please confirm one after the other."
 ALREADY_DECIDED = "Nothing on this card waits for a decision any more."
 CONFIRMED_STATES = frozenset(
     {
@@ -113,6 +115,8 @@ async def confirm_all(world: World, press: GroupPress) -> PressResult:
         return PressResult(False, "gone", NOT_FOUND)
     if not any(action.state is State.PREPARED for action in members):
         return PressResult(False, "late", ALREADY_DECIDED)
+    if await _waits_after_each(world, members[0]):
+        return PressResult(False, "manual", WAITS_EACH_TIME)
     for _ in range(POSTED_CHECKS):
         covered = await _confirmable_actions(world, press)
         if press.ref == Ref(press.ref.id, len(covered), batch_receipt.batch_seal(covered)):
@@ -121,6 +125,12 @@ async def confirm_all(world: World, press: GroupPress) -> PressResult:
             POSTED_CHECK_SECONDS
         )  # what people see already may take a moment more to be on record
     return PressResult(False, "stale", CARD_CHANGED)
+
+
+async def _waits_after_each(world: World, action: Action) -> bool:
+    """Whether its request has been put into the mode in which a person looks at each step before the next."""
+    task = await world.ledger.task(action.task) if action.task else None
+    return task is not None and task.switches.approval_mode == ApprovalMode.MANUAL
 
 
 async def _record_press(world: World, press: GroupPress, actions: Sequence[Action]) -> PressResult:

@@ -105,7 +105,7 @@ def _first_reply(world: World, task: Task, turn: Turn, reply: PlannerReply | Non
     if reply is None or task.instructions or task.planned or task.wish is not StopRequest.NONE:
         return None
     made = Exchange(within_limits(world, reply.reply), memo=reply.memo, usage=reply.usage)
-    plan = with_reply_steps(world, task.plan, turn, 0, made.reply)
+    plan = with_reply_steps(world, task, turn, 0, made.reply)
     return FirstReply(replace(turn, exchanges=(made,)), plan)
 
 

@@ -170,7 +170,7 @@ async def _store_reply(
         asked = replace(turn, exchanges=(*turn.exchanges, stored))
         if task is None or stored is not made:
             return asked, task
-        plan = with_reply_steps(world, task.plan, turn, index, reply) if may_ask(turn, task) else task.plan
+        plan = with_reply_steps(world, task, turn, index, reply) if may_ask(turn, task) else task.plan
         if said.usage.requests or brief.instructions or plan is not task.plan:
             taken = (
                 task.instructions
@@ -255,11 +255,11 @@ async def _run_reply_steps(
     """Take the steps of a turn as far as they go, and write down what the planner is told of them; the turn and its
     task as they now stand. None where its task does not run."""
     index = len(turn.exchanges) - 1
-    if task is not None and with_reply_steps(world, task.plan, turn, index, reply) is not task.plan:
+    if task is not None and with_reply_steps(world, task, turn, index, reply) is not task.plan:
         async with world.ledger.begin() as tx:  # stored by an earlier version, or while the task did not run
             now = await tx.task(turn.task)
             if now is not None and may_ask(turn, now):
-                task = await tx.update_task(now, plan=with_reply_steps(world, now.plan, turn, index, reply))
+                task = await tx.update_task(now, plan=with_reply_steps(world, now, turn, index, reply))
     seen = run_steps.Progress(turns={turn.id: turn}, ended={ended.id: ended} if ended else {})
     task = await run_steps.advance(world, task, seen) if task else None
     if task is None or task.state is not TaskState.RUNNING:

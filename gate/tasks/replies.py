@@ -10,6 +10,7 @@ from gate.actions.batch import card_groups
 from gate.actions.prepare import Answered, Refused
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.action_states import State
+from gate.rules.autonomy import ApprovalMode
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
@@ -37,6 +38,7 @@ from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
 from gate.rules.steps import PRIVATE
 from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
+from gate.rules.tool_names import tool_in_words
 from gate.tasks.task_transitions import rewrite_result
 
 MAX_NAMES = 3  # calls named in a result
@@ -81,19 +83,23 @@ def within_limits(world: World, reply: Reply) -> Reply:
     return replace(reply, calls=reply.calls[:most], surplus=len(reply.calls) - most)
 
 
-def with_reply_steps(world: World, plan: Plan | None, turn: Turn, index: int, reply: Reply) -> Plan | None:
-    """The plan with the calls of the reply at `index` as its newest steps, none after another; as it is where the
-    reply calls for nothing, or they are there already."""
+def with_reply_steps(world: World, task: Task, turn: Turn, index: int, reply: Reply) -> Plan | None:
+    """The task's plan with the calls of the reply at `index` as its newest steps; as it is where the reply calls for
+    nothing, or they are there already. None comes after another, and several may share a card; but in the mode
+    `manual`, which waits after every step, each comes after the one before it."""
+    plan = task.plan
     if not isinstance(reply, Propose) or turn.mode is not Mode.ACT or is_lookup(reply):
         return plan
     if plan and of_reply(plan, turn, index):
         return plan
     before = plan or Plan(0, ())
-    shared = card_groups(world, turn, index, reply.calls)
-    new = [
-        _step(f"s{before.last + 1 + place}", call, Origin(turn.id, index, place, shared.get(place, "")))
-        for place, call in enumerate(reply.calls)
-    ]
+    manual = task.switches.approval_mode == ApprovalMode.MANUAL
+    shared = {} if manual else card_groups(world, turn, index, reply.calls)
+    new: list[Step] = []
+    for place, call in enumerate(reply.calls):
+        after = (new[-1].id,) if manual and new else ()
+        origin = Origin(turn.id, index, place, shared.get(place, ""))
+        new.append(replace(_step(f"s{before.last + 1 + place}", call, origin), after=after))
     most = world.limits.calls_per_turn  # of a reply that was stored while there were more, too
     new = [*new[:most], *(with_failure(step, TOO_MANY) for step in new[most:])]
     return replace(before, steps=(*before.steps, *new), last=before.last + len(new))
@@ -292,7 +298,10 @@ async def report_refusal(tx: Tx, turn: Turn, place: tuple[int, int], found: Refu
     reply and the call, from 0."""
     if _was_told(turn, place, found):
         return
-    body: dict[str, Json] = {"name": found.summary or found.name, "reasons": list(found.reasons)}
+    body: dict[str, Json] = {
+        "name": found.summary or tool_in_words(found.name),
+        "reasons": list(found.reasons),
+    }
     await _post(tx, turn, place, "refused", body, turn.requester if found.private else "")
 
 
@@ -319,7 +328,7 @@ async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered
     if lookup and read.private:  # the rules have changed since it was begun
         return CallReport(place[1], WITHHELD, "")
     body = {
-        "name": read.spec.full_name,
+        "name": plainly(read.spec, {}),
         "summary": summary_of(read.spec, read.args, plainly(read.spec, read.args)),
         "arguments": dict(read.args),
         "structured": read.answer.structured,
@@ -342,7 +351,7 @@ async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
         kept = dict(step.result) if isinstance(step.result, Mapping) else {}
         text = str(kept.pop("text", "") or step.text)
         body: dict[str, Json] = {
-            "name": step.name,
+            "name": tool_in_words(step.name),
             "summary": step.title,
             "arguments": dict(step.args),
             "structured": kept or None,

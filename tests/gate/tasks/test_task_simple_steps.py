@@ -189,8 +189,31 @@ async def test_manual_waits_after_a_read_of_a_simple_request(stage: Scene):
     assert (await newest(stage)).state is S.DONE
 
 
-async def test_siblings_are_looked_at_one_after_the_other(stage: Scene):
+async def test_manual_asks_for_the_calls_of_one_reply_one_after_the_other(stage: Scene):
+    task = await asked(stage, write("a.md"), write("b.md"), text="[manual] do both")
+    assert states(task) == ["asked", "waiting"]
+    task = await confirmed(stage)
+    assert (task.state, task.pauses, states(task)) == (S.PAUSED, 1, ["done", "waiting"])
+    await pressed(stage, control.resume, on_pause(task))
+    assert states(await newest(stage)) == ["done", "asked"]
+    task = await confirmed(stage)
+    assert (task.state, task.pauses, states(task)) == (S.PAUSED, 2, ["done", "done"])
+    assert wrote(stage) == ["a.md", "b.md"]
+    await pressed(stage, control.resume, on_pause(task))
+    assert (await newest(stage)).state is S.SATISFACTION
+
+
+async def test_manual_goes_on_to_the_next_call_of_a_reply_when_one_is_cancelled(stage: Scene):
     await asked(stage, write("a.md"), write("b.md"), text="[manual] do both")
+    assert (await decide.cancel(stage.world, stage.press(await one(stage, "a.md")))).ok
+    await stage.play()
+    task = await newest(stage)
+    assert (states(task), wrote(stage)) == (["failed", "asked"], [])
+
+
+async def test_siblings_that_were_asked_before_manual_are_looked_at_one_after_the_other(stage: Scene):
+    await asked(stage, write("a.md"), write("b.md"))
+    await stage.say("mode manual")
     task = await confirmed(stage, await one(stage, "a.md"))
     assert task.state is S.PAUSED
     task = await confirmed(stage, await one(stage, "b.md"))
@@ -324,7 +347,8 @@ async def test_stop_withdraws_every_sibling_that_waits(stage: Scene):
 
 
 async def test_stop_at_a_pause_ends_it_also_where_a_sibling_has_run_meanwhile(stage: Scene):
-    await asked(stage, write("a.md"), write("b.md"), text="[manual] do both")
+    await asked(stage, write("a.md"), write("b.md"))
+    await stage.say("mode manual")
     await confirmed(stage, await one(stage, "a.md"))
     task = await confirmed(stage, await one(stage, "b.md"))
     assert (task.state, states(task)) == (S.PAUSED, ["done", "asked"])
