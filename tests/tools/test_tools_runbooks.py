@@ -30,7 +30,7 @@ from gate.rules.task import Question, SettledPoint
 from gate.rules.templates import expand
 from servers.filesystem import server as filesystem
 from tests.tools.mcp_hosts import hosting
-from tests.tools.phrases_setup import FILE, FILES, Listed, bundled, phrase_book, replied, turn
+from tests.tools.phrases_setup import FILE, FILES, Listed, bundled, phrase_book, turn
 from tools.mcp.client import Host
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.planner import Phrases, misfits
@@ -48,6 +48,19 @@ COPY = {
 @pytest.fixture(scope="module")
 def planner(tmp_path_factory: pytest.TempPathFactory) -> Phrases:
     return bundled(tmp_path_factory.mktemp("runbooks"))
+
+
+async def replied(
+    planner: Phrases, text: str, mode: Mode = Mode.ACT, brief: PlannerContext | None = None
+) -> Reply:
+    """What the planner answers where names are private, so that files are taken as they were typed."""
+    asked, told = turn(text, mode), brief or PlannerContext(text)
+    reply = (await planner.reply(asked, told, ())).reply
+    if isinstance(reply, Propose) and all(call.tool == "search_files" for call in reply.calls):
+        withheld = tuple(CallReport(n, WITHHELD, "") for n in range(len(reply.calls)))
+        asked = replace(asked, exchanges=(Exchange(reply, withheld),))
+        reply = (await planner.reply(asked, told, ())).reply
+    return reply
 
 
 def plan(reply: Reply) -> tuple[ProposedStep, ...]:

@@ -21,6 +21,7 @@ from tools.phrases.phrase_to_calls import Answers, Asked, makes, meant, sentence
 from tools.phrases.phrasebook import PhraseBook
 from tools.phrases.plan_draft import NotThere, Piece, Unclear, class_of, not_there, renumbered, title
 from tools.phrases.runbook_steps import Looking, Seen
+from tools.phrases.runbook_targets import refuse_missing
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
 from tools.phrases.sentence_patterns import LONGEST, Found, begun, best, match
 from tools.phrases.suggestions import away, elsewhere, missed, near
@@ -247,7 +248,10 @@ class Understanding:
         run = named(line, heard, self.book)
         if run:
             refuse_question(heard.typed(line))
-            return wanted(run, heard, said.answers, At(self.book, self.tools, self.seen))
+            pieces = wanted(run, heard, said.answers, At(self.book, self.tools, self.seen))
+            if self.files:
+                refuse_missing(Names(self.book.lookup, self.seen, self.files, self.memo), pieces, said.made)
+            return pieces
         typed = heard.typed(line).strip()
         call = direct(line.strip(), heard, self.tools)
         if isinstance(call, Call):

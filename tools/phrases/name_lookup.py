@@ -337,6 +337,9 @@ class Names:
             self.memo.entries[which, what] = self._entries(which, **scope)
         return self.memo.entries[which, what]
 
+    def called(self, name: str) -> list[Entry]:
+        return self._known("find", name)
+
     def _entries(self, which: Literal["find", "inside"], **scope: Json) -> list[Entry]:
         """The result of one read. Raises NameLookup where it was not read yet, NamesWithheld where it may not be,
         Unclear where it did not work."""
@@ -360,9 +363,9 @@ class Names:
         NotThere."""
         if FILE_NAME.fullmatch(value) and (slot.kind == "known" or not self._close(words, folders=False)):
             return value
-        raise self._missing(words)
+        raise self.missing(words)
 
-    def _missing(self, words: str) -> NotThere:
+    def missing(self, words: str) -> NotThere:
         text = f"There is no file or folder “{clipped(words, 60)}”."
         close = self._close(words, folders=False)
         if close:

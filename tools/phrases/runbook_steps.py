@@ -12,6 +12,7 @@ from gate.rules.planner_port import WITHHELD, Call, CallReport, Exchange, Propos
 from gate.rules.ports import Tools
 from gate.rules.templates import PLACEHOLDER, expand, look_up, names
 from gate.rules.tool import ToolSpec
+from gate.rules.tool_names import tool_in_words
 from tools.phrases.phrase_to_calls import made, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import ITEM, LOOKS, Look, Parameter, Phrase, Runbook, RunStep
 from tools.phrases.plan_draft import RESULT, Later, Piece, Unclear, class_of, not_there
@@ -112,21 +113,21 @@ def _call(look: Look, scope: Mapping[str, Json], tools: Tools) -> Call:
 
 def result_of(call: Call, told: CallReport) -> Json:
     """The fields of an answer, which a tool with a structured result also gives as text (MCP, structured content)."""
-    name = f"{call.server}.{call.tool}"
+    name = tool_in_words(f"{call.server}.{call.tool}")
     if told.status == WITHHELD:
         raise Unclear(
-            f"It looks with `{name}` first, but what that finds is private here. Name each thing yourself."
+            f"It looks with “{name}” first, but what that finds is private here. Name each thing yourself."
         )
     if told.status != "succeeded":
-        raise Unclear(f"It looks with `{name}` first, and that did not work: {clipped(told.text, 300)}")
+        raise Unclear(f"It looks with “{name}” first, and that did not work: {clipped(told.text, 300)}")
     try:
         fields = json.loads(told.text)
     except ValueError:
         fields = None
     if not isinstance(fields, dict):
-        raise Unclear(f"The answer of `{name}` is too long, or has no fields. Name a smaller folder.")
+        raise Unclear(f"The answer of “{name}” is too long, or has no fields. Name a smaller folder.")
     if fields.get("truncated") is True:  # a plan over half of it would look like one over all of it
-        raise Unclear(f"`{name}` found more than it can tell at once. Name a smaller folder.")
+        raise Unclear(f"“{name}” found more than it can tell at once. Name a smaller folder.")
     return fields
 
 
