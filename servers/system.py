@@ -382,6 +382,9 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+_STARTED = [
+    {"that": "{result.command}", "equals": "{args.expected_command}", "why": "another command was started"}
+]
 _SHOWN: dict[str, Any] = {
     "noun": "{args.application}",
     "preview": ITEMS,
@@ -399,6 +402,7 @@ CARDS: dict[str, Card] = {
         "Open {args.application} on the host",
         capture={"plan": call("preview_open", application="{args.application}")},
         bind=bound("expected_command"),
+        expect=_STARTED,
         **_SHOWN,
     ),
     "open_file_with": change(
@@ -408,6 +412,7 @@ CARDS: dict[str, Card] = {
         targets={"paths": ["path"]},
         capture={"plan": call("preview_open", application="{args.application}", path="{args.path}")},
         bind=bound("expected_command", "expected_sha256"),
+        expect=_STARTED,
         **_SHOWN,
     ),
 }

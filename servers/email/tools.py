@@ -436,6 +436,7 @@ CARDS: dict[str, Card] = {
             bind=bound(expected_sha256="sha256", expected_message="shown"),
             **_WHOLE_MAIL,
             recoverable="A mail that was sent stays sent",
+            expect=[{"that": "{result.header_id}", "matches": "@", "why": "it has no Message-ID"}],
             notifies="{capture.plan.recipients}",
         ),
         open_world=True,

@@ -451,6 +451,7 @@ _PURGE = change(
     bind=bound("expected"),
     preview=ITEMS,
     recoverable="Nothing brings it back",
+    expect=[{"that": "{result.count}", "least": 1, "why": "nothing was removed"}],
 )
 
 CARDS: dict[str, Card] = {
