@@ -23,7 +23,7 @@ from mcp.server import MCPServer
 
 from benchmarks.slack import INSTALLED, Slack
 from bot.cli.serve import serve_as
-from bot.priority import take_turns
+from bot.process_priority import take_turns
 from bot.settings import Secret, Settings
 from gate.rules.tool import Trust
 from servers.data.sources import looked

@@ -13,7 +13,7 @@ from benchmarks.service import KEY, Bench, Bot, running
 from benchmarks.slack import CHANNEL, PEOPLE, TEAM
 from bot.settings import Settings
 from bot.wiring import ALL
-from gate.actions.versioning import audit_entry
+from gate.actions.action_versions import audit_entry
 from gate.rules.action import Session
 from storage.database import open_engine
 from storage.ledger import SqlLedger

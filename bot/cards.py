@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.concurrency import release_slot
+from bot.message_streams import Streams, in_parts
 from bot.outgoing_check import checked_message
 from bot.slack_messages import Messages, Statuses, card_metadata, evict_oldest
 from bot.slack_retry import REFUSED, SlackError
-from bot.streams import Streams, in_parts
-from gate.actions.versioning import audit_entry
+from gate.actions.action_versions import audit_entry
 from gate.rules.action import OWN_CARD, Action, Json, Vote
 from gate.rules.action_states import State
 from gate.rules.ids import derive_id

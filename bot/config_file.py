@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from bot.connections import HttpLimits
-from bot.judge import JUDGES
 from bot.planner import PLANNERS
 from bot.policy_file import ChannelId
+from bot.result_judge import JUDGES
 from gate.rules.ports import Limits
 from gate.rules.sampling import SamplingBounds
 from gate.rules.settings import Switches, switch_problem, with_switches

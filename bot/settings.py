@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bot.config_file import DEFAULT, Config, read_config
 from bot.connections import HttpLimits
-from bot.judge import BY_DEFAULT, BY_MODEL, unjudged
 from bot.planner import read_model
+from bot.result_judge import BY_DEFAULT, BY_MODEL, unjudged
 from gate.rules.ports import Limits
 from gate.rules.sampling import SamplingBounds
 from gate.rules.settings import Switches
@@ -103,7 +103,7 @@ class Settings:
     phrases: Path = DEFAULT.phrases
     recipes: Path = DEFAULT.recipes
     model: ModelConfig | None = None  # None: the phrases plan
-    judge: str = BY_DEFAULT  # of the results of steps: one of bot.judge.JUDGES
+    judge: str = BY_DEFAULT  # of the results of steps: one of bot.result_judge.JUDGES
     switches: Switches = DEFAULT.switches
     channel_switches: Mapping[str, Switches] = field(default_factory=dict)  # by channel id
     webhooks: tuple[Network, ...] = ()  # networks of the operator's own that webhooks may reach

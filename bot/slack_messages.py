@@ -1,4 +1,4 @@
-"""Calls to Slack: the only module that posts, updates or opens anything there, but for streams (bot/streams.py)."""
+"""Calls to Slack: the only module that posts, updates or opens anything there, but for bot/message_streams.py."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from bot.message_streams import begins
 from bot.outgoing_check import PLAIN, checked_message, modal_content, shown
 from bot.slack_retry import MESSAGE_GONE, STREAMED, SlackError, call_slack, code_of
-from bot.streams import begins
 from gate.rules.action import Session
 from gate.rules.messages import PROGRESS_DELAY
 from gate.rules.ports import Ledger, Posted, Unavailable

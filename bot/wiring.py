@@ -35,15 +35,15 @@ from bot.embedded_redis import embedded_redis
 from bot.engine import Engine
 from bot.heartbeats import RHYTHM, Rhythm
 from bot.job_routes import jobs
-from bot.judge import judge
+from bot.message_streams import Streams
 from bot.planner import planner, sampler
 from bot.policy_file import load_policy, log_rules_about_nothing, trusted
+from bot.result_judge import judge
 from bot.row_sealing import seal_once
 from bot.settings import Settings
 from bot.slack_messages import Hints
 from bot.slack_users import SlackPeople, groups_of
 from bot.startup import NO_TABLES, NotStarted, report_database_errors, require_redis
-from bot.streams import Streams
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
 from gate.actions import expiry, server_questions

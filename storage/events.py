@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.access import EventFilter, StreamEvent, Subject
 from gate.rules.action import Json
+from storage.audiences import subjects
 from storage.columns import clock, unpacked
 from storage.database import ask
-from storage.subjects import subjects
 from storage.task_tables import events
 
 

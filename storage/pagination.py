@@ -15,10 +15,10 @@ from gate.rules.action import Action, Session
 from gate.rules.task import Task
 from storage import tables
 from storage.api_tables import made
+from storage.audiences import PARTIES, subjects, with_makers
 from storage.columns import Packed, clock
 from storage.database import ask
 from storage.rows import PAGE_CHARS, to_action, to_task
-from storage.subjects import PARTIES, subjects, with_makers
 from storage.tables import actions, turns
 from storage.task_tables import tasks
 

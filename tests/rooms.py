@@ -249,7 +249,7 @@ def payload_outside_parse(module: Module) -> list[str]:
 
 
 def slack_call_outside_cards(module: Module) -> list[str]:
-    if module.path in ("bot/slack_messages.py", "bot/streams.py") or module.room in STAND_ALONE:
+    if module.path in ("bot/slack_messages.py", "bot/message_streams.py") or module.room in STAND_ALONE:
         return []
     said = {"say"} if module.room in FACING_SLACK else set()
     called = ((node, name) for node, name in calls(module) if SLACK_CALL.fullmatch(name) or name in said)

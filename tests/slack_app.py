@@ -18,9 +18,9 @@ from bot.cards import Cards, OnDraw
 from bot.connections import HttpLimits, listening
 from bot.engine import TRANSIENT
 from bot.job_routes import jobs
+from bot.message_streams import Streams
 from bot.slack_messages import Hints
 from bot.slack_users import SlackPeople
-from bot.streams import Streams
 from gate.actions import expiry
 from gate.rules.action import Action, Approvers, Session
 from gate.rules.ids import derive_id

@@ -227,7 +227,11 @@ def test_each_rule_catches_who_breaks_it(rule: Rule, path: str, text: str) -> No
         (rooms.payload_outside_parse, "views/x.py", "def f(body): return body['text']"),
         (rooms.slack_call_outside_cards, "gate/actions/x.py", "def f(say): say('a word')"),
         (rooms.slack_call_outside_cards, "bot/slack_messages.py", "async def f(c): await c.chat_update()"),
-        (rooms.slack_call_outside_cards, "bot/streams.py", "async def f(c): await c.chat_startStream()"),
+        (
+            rooms.slack_call_outside_cards,
+            "bot/message_streams.py",
+            "async def f(c): await c.chat_startStream()",
+        ),
         (rooms.tool_call_outside_client, "tools/mcp/client.py", "async def f(s): await s.call_tool('t', {})"),
         (rooms.unresolvable_citation, "gate/x.py", "x = 1  # docs/promises.md GATE-07, ADR 6"),
         (

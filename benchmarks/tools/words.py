@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.measure import heading, line
 from benchmarks.tools.measuring import asking, share, too_much
-from servers.decisions import decided
+from servers.decision_sentences import decided
 from servers.email import messages
 from servers.knowledge import embeddings, server
 from tests.servers.test_email_threads import DECIDED, OPEN, OWN, QUOTING

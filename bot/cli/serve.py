@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bot.priority import step_back, take_turns
+from bot.process_priority import step_back, take_turns
 from bot.settings import Settings
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gate.actions.action_versions import update_cards
 from gate.actions.button_press import (
     NOT_FOUND,
     OUTDATED,
@@ -16,7 +17,6 @@ from gate.actions.button_press import (
 )
 from gate.actions.confirm import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
 from gate.actions.preview import policy_decision
-from gate.actions.versioning import update_cards
 from gate.rules import batch_receipt, jobs
 from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
 from gate.rules.action_states import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gate.actions.versioning import audit_entry
+from gate.actions.action_versions import audit_entry
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State
 from gate.rules.audit import Entry

@@ -8,8 +8,8 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import timedelta
 
+from gate.actions.action_versions import audit_entry, update_cards
 from gate.actions.grant_consent import grant_withdrawn_reason
-from gate.actions.versioning import audit_entry, update_cards
 from gate.rules.action import Action, Claim, Execution, Outcome
 from gate.rules.action_states import Event, NoSuchArrow
 from gate.rules.ports import Stale, Unavailable, World

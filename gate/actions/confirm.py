@@ -6,6 +6,13 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gate.actions.action_versions import (
+    audit_entry,
+    lease_record,
+    store_version,
+    update_cards,
+    with_blocked_preview,
+)
 from gate.actions.button_press import (
     OUTDATED,
     Press,
@@ -18,13 +25,6 @@ from gate.actions.button_press import (
 from gate.actions.preview import policy_decision, reads_in_private
 from gate.actions.review_log import APPROVE, REJECT, record_action_review
 from gate.actions.undone_action import move_original
-from gate.actions.versioning import (
-    audit_entry,
-    lease_record,
-    store_version,
-    update_cards,
-    with_blocked_preview,
-)
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdict, Vote
 from gate.rules.action_states import Event, NoSuchArrow, State

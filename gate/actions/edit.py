@@ -6,6 +6,16 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gate.actions.action_versions import (
+    audit_entry,
+    lease_record,
+    make_proposal,
+    next_version,
+    request_card,
+    store_version,
+    update_cards,
+    with_blocked_preview,
+)
 from gate.actions.button_press import (
     OUTDATED,
     Press,
@@ -19,16 +29,6 @@ from gate.actions.confirm import decision_for, expire, notify_ended
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.sampling_records import sampling_for, sampling_subject
-from gate.actions.versioning import (
-    audit_entry,
-    lease_record,
-    make_proposal,
-    next_version,
-    request_card,
-    store_version,
-    update_cards,
-    with_blocked_preview,
-)
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
 from gate.rules.action_states import Event, NoSuchArrow, State

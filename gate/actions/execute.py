@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from gate.actions.action_versions import audit_entry, logged_result
 from gate.actions.claim import NotClaimed, call_with_heartbeat, claim, grant_note
 from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
@@ -20,7 +21,6 @@ from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind
 from gate.actions.undone_action import move_original
-from gate.actions.versioning import audit_entry, logged_result
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, CallClass, Outcome, ResultReview, Undo, Verdict, Vote
 from gate.rules.action_states import Event, NoSuchArrow, State

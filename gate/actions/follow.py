@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
+from gate.actions.action_versions import audit_entry, logged_result
 from gate.actions.prepare import CallRequest, CheckedCall, as_sentence, check_call, read_answer
-from gate.actions.versioning import audit_entry, logged_result
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome, Verdict
 from gate.rules.action_states import State

@@ -6,14 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gate.actions.confirm import drop_lease
-from gate.actions.gated_results import MadeCall, without_gated_files
-from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
-from gate.actions.preview import NOT_QUOTED, PreviewResult, make_preview, policy_decision
-from gate.actions.review_log import announce_action_review, announce_review
-from gate.actions.sampling_records import SamplingSubject, sampling_for
-from gate.actions.server_questions import QuestionSubject, answered_in_thread
-from gate.actions.versioning import (
+from gate.actions.action_versions import (
     lease_record,
     logged_result,
     make_proposal,
@@ -24,6 +17,13 @@ from gate.actions.versioning import (
     update_cards,
     with_receipt,
 )
+from gate.actions.confirm import drop_lease
+from gate.actions.gated_results import MadeCall, without_gated_files
+from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
+from gate.actions.preview import NOT_QUOTED, PreviewResult, make_preview, policy_decision
+from gate.actions.review_log import announce_action_review, announce_review
+from gate.actions.sampling_records import SamplingSubject, sampling_for
+from gate.actions.server_questions import QuestionSubject, answered_in_thread
 from gate.rules.action import (
     OWN_CARD,
     Action,
@@ -58,9 +58,7 @@ TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
 )
 REFUSED_ALONE = "Why was told to whoever asked alone."
-DO_NOT_FIT = (
-    "What it is given is private, and does not fit {tool}: for that reason it is not said what is wrong."
-)
+DO_NOT_FIT = "What it is given is private, and does not fit {tool}: so what is wrong is not said."
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import contextlib
 from dataclasses import replace
 
 from gate.actions import undo
+from gate.actions.action_versions import audit_entry
 from gate.actions.button_press import Press, PressResult, already_decided, load_action
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import CallRequest, Refused, prepare
-from gate.actions.versioning import audit_entry
 from gate.rules import jobs
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State

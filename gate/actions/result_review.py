@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gate.actions.action_versions import audit_entry, logged_result
 from gate.actions.button_press import (
     NOT_FOUND,
     OUTDATED,
@@ -18,7 +19,6 @@ from gate.actions.button_press import (
 from gate.actions.confirm import decision_now, notify_ended
 from gate.actions.follow import begin_following
 from gate.actions.review_log import record_review
-from gate.actions.versioning import audit_entry, logged_result
 from gate.rules.action import Action, Json, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.audit import Entry

@@ -7,6 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 
+from gate.actions.action_versions import (
+    audit_entry,
+    lease_record,
+    make_proposal,
+    next_version,
+    request_card,
+    store_version,
+    with_receipt,
+)
 from gate.actions.button_press import TAMPERED, Press, PressResult, already_decided, load_action
 from gate.actions.confirm import approve, decision_for, decision_now
 from gate.actions.edit import without_bound_args
@@ -18,15 +27,6 @@ from gate.actions.preview import (
     policy_decision,
     reads_in_private,
     run_read,
-)
-from gate.actions.versioning import (
-    audit_entry,
-    lease_record,
-    make_proposal,
-    next_version,
-    request_card,
-    store_version,
-    with_receipt,
 )
 from gate.rules import jobs
 from gate.rules.action import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.actions.versioning import audit_entry, update_cards
+from gate.actions.action_versions import audit_entry, update_cards
 from gate.rules import jobs
 from gate.rules.action import Action
 from gate.rules.action_states import Event

@@ -227,7 +227,7 @@ class Source:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """All that one version of an action shows and is decided on. An edit makes a new one, and the receipt is a hash
-    over the whole of it. `gate.actions.versioning` makes them."""
+    over the whole of it. `gate.actions.action_versions` makes them."""
 
     server: str
     tool: str

@@ -15,10 +15,10 @@ from functools import partial
 
 from gate.rules.action import Json
 from gate.rules.listed_names import is_file_argument, secret_names, secret_words
-from gate.rules.remembered import Remembered
 from gate.rules.secret_files import LONGEST_END, SECRET_NAMES
 from gate.rules.secret_patterns import names_meant
 from gate.rules.templates import TemplateError, expand
+from gate.rules.text_cache import Remembered
 from gate.rules.text_forms import (
     PLAIN,
     Forms,

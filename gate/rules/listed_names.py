@@ -22,9 +22,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from gate.rules.remembered import Remembered
 from gate.rules.secret_files import SECRET, SECRET_NAMES
 from gate.rules.secret_patterns import matched_secrets
+from gate.rules.text_cache import Remembered
 
 LONGEST = 1 << 17  # characters of a text that is looked through; a longer one counts as naming a secret file
 MOST_NAMES, MOST_PATTERNS = 8, 64  # that are told, and that are looked at, of one text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gate.rules.remembered import Remembered
+from gate.rules.text_cache import Remembered
 
 # A path to something that holds secrets, as its canonical form ends.
 SECRET_FILE = (

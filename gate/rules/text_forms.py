@@ -17,9 +17,9 @@ from urllib.parse import unquote, urlsplit
 
 from gate.rules.listed_names import secret_names
 from gate.rules.production_files import ends_as_production
-from gate.rules.remembered import Remembered
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.secret_patterns import matched_production, matched_secrets
+from gate.rules.text_cache import Remembered
 from gate.rules.unicode_safety import is_invisible
 from gate.rules.url_guard import NUMBER, embedded_ipv4
 

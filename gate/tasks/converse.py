@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
-from gate.rules.intent import Intent, intent
+from gate.rules.build_intent import Intent, intent
 from gate.rules.permissions import TaskVerb
 from gate.rules.planner_port import Implement, Incoming, Mode, Turn
 from gate.rules.ports import StaleTask, Tx, World

@@ -10,7 +10,7 @@ from gate.rules.planner_port import Incoming
 from gate.rules.ports import World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.tasks.early_words import UNSEEN, card_of, is_early, is_early_vote, satisfaction_asked_at
+from gate.tasks.early_messages import UNSEEN, card_of, is_early, is_early_vote, satisfaction_asked_at
 
 TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
 ALONE = "I asked you about this in direct messages: please press a button on the card there."

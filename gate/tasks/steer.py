@@ -19,7 +19,7 @@ from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Flow, Instruction, PauseReason, Remark, StopRequest, Task
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, control, converse, feedback, plan
-from gate.tasks.early_words import UNSEEN, is_before_pause, is_early
+from gate.tasks.early_messages import UNSEEN, is_before_pause, is_early
 from gate.tasks.plain_words import why_undecided
 from gate.tasks.step_action import supersede_pending
 from gate.tasks.task_transitions import say_in_thread, update_task

@@ -21,7 +21,7 @@ from gate.rules.tool import InvalidAnswer
 from gate.rules.unreleased_results import redacted_action, redacted_undo
 from handlers.api import action_responses, models
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
-from handlers.api.turns import release_slot
+from handlers.api.token_turns import release_slot
 
 POLL = 0.05  # seconds
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."

@@ -26,7 +26,7 @@ from gate.rules.ports import Unavailable
 from handlers.api import request as parsing
 from handlers.api.ports import NoThread, Services
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Route
-from handlers.api.turns import Turns
+from handlers.api.token_turns import Turns
 
 log = logging.getLogger(__name__)
 

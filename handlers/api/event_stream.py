@@ -25,7 +25,7 @@ from handlers.api.event_history import HISTORY_PAGE, History
 from handlers.api.models import ID, In
 from handlers.api.ports import Events, Services
 from handlers.api.route import ApiRequest, Problem
-from handlers.api.turns import release_slot
+from handlers.api.token_turns import release_slot
 
 log = logging.getLogger(__name__)
 BUFFER_SIZE = 2000  # events; subscribers that are further behind read the table

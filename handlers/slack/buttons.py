@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gate.actions import batch, grants, only_reads, reissue, resolve_unknown, undo
+from gate.actions import batch, grants, read_only_claim, reissue, resolve_unknown, undo
 from gate.actions import confirm as decide
 from gate.actions.batch import GroupPress
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, already_decided, load_action
@@ -113,7 +113,7 @@ class Buttons:
         if kind == buttons.GRANT:
             return self._opening(click, grants.KIND, self._grant)
         if kind == buttons.ONLY_READS:
-            return self._opening(click, only_reads.KIND, self._only_reads)
+            return self._opening(click, read_only_claim.KIND, self._only_reads)
         return await self.full(click)
 
     async def show_all(self, click: Click) -> Reply | Opening:
@@ -217,7 +217,7 @@ class Buttons:
         )
 
     async def _only_reads(self, pressed: Press) -> PressResult | tuple[Any, dict[str, Any]]:
-        offer = await only_reads.read_only_offer(self._world, pressed)
+        offer = await read_only_claim.read_only_offer(self._world, pressed)
         return (
             offer
             if isinstance(offer, PressResult)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gate.actions import confirm, edit, grants, only_reads, result_review
+from gate.actions import confirm, edit, grants, read_only_claim, result_review
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, load_action
 from gate.rules.action import Action, Ref
 from gate.rules.permissions import Verb
@@ -140,7 +140,7 @@ class Modals:
         if payloads.input_values(submission.values).get(modals.SURE, {}).get(modals.SURE) != "yes":
             return errors({modals.SURE: "Please answer this first."})
         return Reply(
-            text=(await only_reads.mark_read_only(self._world, pressed)).text if pressed else NOT_FOUND
+            text=(await read_only_claim.mark_read_only(self._world, pressed)).text if pressed else NOT_FOUND
         )
 
     async def edit(self, submission: Submission) -> Reply:

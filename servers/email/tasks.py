@@ -14,7 +14,7 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.decisions import decided
+from servers.decision_sentences import decided
 from servers.email import messages, texts
 from servers.email.complete_text import complete_text
 from servers.email.invitations import is_calendar

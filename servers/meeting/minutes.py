@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, Field
 
 from servers.days import WEEKDAYS
-from servers.decisions import decided
+from servers.decision_sentences import decided
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.meeting import transcripts
 from servers.meeting.transcripts import Row

@@ -23,7 +23,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox.confinement import HOME, Rights
 from servers.sandbox.protocol import packed, unpacked, whole_characters
-from servers.sandbox.turns import Turns
+from servers.sandbox.task_queue import Turns
 
 T = TypeVar("T")
 

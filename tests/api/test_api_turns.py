@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handlers.api.turns import FLOOD, Turns, release_slot
+from handlers.api.token_turns import FLOOD, Turns, release_slot
 from tests.api.api_server import Api
 from tests.bot.test_engine_runs import until
 from tests.tools.test_tools_fair_slots import _run_waiting_tasks

@@ -20,7 +20,7 @@ DONE, CLARIFYING = TaskState.DONE, TaskState.CLARIFYING
 async def test_a_quick_write_is_posted_once_and_updated_once(
     http: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gate.actions.versioning.PROGRESS_DELAY", FOREVER)
+    monkeypatch.setattr("gate.actions.action_versions.PROGRESS_DELAY", FOREVER)
     monkeypatch.setattr("bot.slack_messages.PROGRESS_DELAY", FOREVER)
     card = await http.propose("write", path="a.md", content="hello")
     await card.click("confirm")
@@ -33,7 +33,7 @@ async def test_a_quick_write_is_posted_once_and_updated_once(
 
 
 async def test_a_call_that_takes_long_is_shown_to_run(http: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gate.actions.versioning.PROGRESS_DELAY", 0.01)
+    monkeypatch.setattr("gate.actions.action_versions.PROGRESS_DELAY", 0.01)
     card = await http.propose("write", path="a.md", content="hello")
     http.desk.gate = asyncio.Event()
     await http.ann.click(card.message, "confirm")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.decisions import decided
+from servers.decision_sentences import decided
 from servers.email import messages, tasks, texts
 from servers.email.threads import related
 from servers.email.wording import MOST_SPLIT, own_words

@@ -17,7 +17,7 @@ from gate.rules.jobs import OWNER, for_owner
 from gate.rules.tool import Trust
 from servers.sandbox import calling
 from servers.sandbox.calling import AT_ONCE, PER_OWNER, Job, Limits, Sandbox
-from servers.sandbox.turns import Turns
+from servers.sandbox.task_queue import Turns
 from tests.servers.test_sandbox import children
 from tests.tools.mcp_hosts import hosting, until
 from tools.mcp.client import Host

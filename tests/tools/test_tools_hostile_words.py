@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gate.rules import thread_commands
-from gate.rules.intent import intent
+from gate.rules.build_intent import intent
 from gate.rules.outcome_claims import claims_outcome
 from gate.rules.planner_port import Call, CallReport, Mode, Propose, ProposePlan, Say
 from gate.rules.settings import parse_header

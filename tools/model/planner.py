@@ -22,7 +22,7 @@ from gate.rules.planner_port import (
 from gate.rules.policy import Policy
 from gate.rules.ports import PlannerUnavailable, Tools
 from gate.rules.task import Usage
-from tools.model.assess import FirstRequest
+from tools.model.assessment_request import FirstRequest
 from tools.model.context import PromptInputs, interrupted
 from tools.model.history import conversation
 from tools.model.model_api import Memo, Message, Model, ModelRefused, Request, Round, dump_memo, load_memo

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gate.rules.action import CallClass
-from gate.rules.intent import intent
+from gate.rules.build_intent import intent
 from gate.rules.planner_port import Implement, Mode, PlannerContext, Propose, Reply, Say, Turn
 from tools.phrases.interpret import Meant, Understanding
 from tools.phrases.plan_draft import Unclear, class_of

@@ -12,10 +12,10 @@ from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
 from gate.rules.thread_commands import help_topic
-from tools.phrases.answered import blamed, filled, open_slots
 from tools.phrases.doubtful_messages import under_heading
 from tools.phrases.help import guide, servers, welcome
 from tools.phrases.listing import Memo
+from tools.phrases.missing_values import blamed, filled, open_slots
 from tools.phrases.name_lookup import NameLookup, Names, Said
 from tools.phrases.phrase_to_calls import Answers, Asked, makes, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import PhraseBook

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import confirm, edit
+from gate.actions.action_versions import lease_record
 from gate.actions.prepare import CallRequest, Prepared, prepare
-from gate.actions.versioning import lease_record
 from gate.rules.action import Action, Approvers, CallClass, Risk
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call

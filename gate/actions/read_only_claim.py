@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gate.actions import confirm
+from gate.actions.action_versions import audit_entry
 from gate.actions.button_press import (
     OUTDATED,
     Press,
@@ -16,7 +17,6 @@ from gate.actions.button_press import (
     is_genuine_modal,
     load_action,
 )
-from gate.actions.versioning import audit_entry
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.permissions import Verb, may

@@ -15,7 +15,7 @@ import pytest
 
 from bot import wiring
 from bot.cli.serve import serve_as
-from bot.priority import TURN, step_back, take_turns
+from bot.process_priority import TURN, step_back, take_turns
 from bot.settings import Settings
 from tests.forks import FORKS
 

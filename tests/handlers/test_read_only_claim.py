@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.actions import edit, only_reads
+from gate.actions import edit, read_only_claim
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Approvers, CallClass, Ref, Session
@@ -232,7 +232,7 @@ async def test_it_is_not_offered_of_what_an_agent_asks_with_its_token(http: Edge
     assert action.cls is CallClass.UNKNOWN
     assert not is_only_claimed(action.proposal.decision)
     press = Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, CLEO)
-    said = await only_reads.read_only_offer(http.world, press)
+    said = await read_only_claim.read_only_offer(http.world, press)
     assert isinstance(said, PressResult)
     assert said.code == "floor"
     changed = await edit.submit(http.world, press, {"at": "side"})

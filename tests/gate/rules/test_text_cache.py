@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.rules.remembered import COST_OF_A_TEXT, KEPT, Remembered
+from gate.rules.text_cache import COST_OF_A_TEXT, KEPT, Remembered
 
 
 def test_the_texts_of_a_call_are_worked_out_once_however_it_cuts_them() -> None:

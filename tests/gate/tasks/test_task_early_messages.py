@@ -12,7 +12,7 @@ from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Missing, PauseReason, Question, StopRequest, Task
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, step_review
-from gate.tasks.early_words import UNSEEN
+from gate.tasks.early_messages import UNSEEN
 from gate.tasks.steer import ON_CARD, PAUSED_SINCE
 from tests.gate.gate_setup import BEN, Scene
 from tests.gate.plan_setup import (

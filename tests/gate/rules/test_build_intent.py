@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.intent import MAX_TEXT, intent
+from gate.rules.build_intent import MAX_TEXT, intent
 
 # By the trigger of docs/promises.md TASK-14 that a list of its words would have found.
 ASKS = {

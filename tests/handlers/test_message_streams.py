@@ -11,7 +11,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.cards import Cards
-from bot.streams import Streams, in_parts
+from bot.message_streams import Streams, in_parts
 from gate.rules.action import Session
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind

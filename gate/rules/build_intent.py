@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gate.rules import intent_vocabulary as words
+from gate.rules import build_intent_vocabulary as words
 from gate.rules.tokenize import DOUBT, LISTED, OPEN, SOMEBODY, Piece, Sentence, sentences, visible_text
 from gate.rules.unicode_safety import is_deceptive, quoted
 
