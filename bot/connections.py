@@ -38,6 +38,7 @@ LATE, STALLED, CROWDED, BUSY, MALFORMED, LEFT = (
     "went away before they were answered",
 )
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
+END_OF_HEADERS = b"\r\n\r\n"
 CHUNKED = "Bodies in chunks are not taken here: send the body with its length, in the header Content-Length."
 ENCODED = "Compressed bodies are not taken here: send the body as it is, without the header Content-Encoding."
 
@@ -152,6 +153,9 @@ class Connection(asyncio.BufferedProtocol):
         self._request: web.Request | None = None
         self._known = self._discards = False
         self._held = deque[bytes]()  # what waits to be parsed
+        self._beginning = (
+            False  # the end of a request's headers was parsed, and nobody has looked at them yet
+        )
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
         self.address = ""
@@ -167,8 +171,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def begin(self, request: web.Request) -> None:
         """A request has arrived as far as the end of its headers."""
-        self._request = request
+        self._request, self._beginning = request, False
         self._cancel_late()
+        if self._held:  # once its handler has seen the headers, which may refuse the body
+            asyncio.get_running_loop().call_soon(self._all.queue.run, self.address, self._parse)
 
     def done(self) -> None:
         """The request has been handled."""
@@ -201,19 +207,35 @@ class Connection(asyncio.BufferedProtocol):
         if self.known and not self._held:
             return self._handler.data_received(data)
         self._held.append(data)
-        if not self._all.queue.run(self._parse) and self._transport is not None:
+        now = not self._beginning and self._all.queue.run(self.address, self._parse)
+        if self._held and not now and self._transport is not None:
             self._transport.pause_reading()
 
     def _parse(self) -> None:
+        """Give a piece to aiohttp: of a request that nobody has looked at no more than its headers, after which its
+        body may be refused unparsed."""
+        if self._handler is None or self._transport is None or not self._held:
+            return
         data = self._held.popleft()
-        if self._handler is not None and self._transport is not None and not self._discards:
-            # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
-            self._transport.resume_reading()
-            self._handler.data_received(data)
+        if self._discards:
+            return self._transport.resume_reading()
+        end = data.find(END_OF_HEADERS) + len(END_OF_HEADERS) if self.idle else 0
+        if end >= len(END_OF_HEADERS):
+            self._beginning = True
+            if rest := data[end:]:
+                self._held.appendleft(rest)
+                self._transport.pause_reading()
+                return self._handler.data_received(data[:end])
+        # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
+        self._transport.resume_reading()
+        self._handler.data_received(data)
 
     def discard(self) -> None:
         """Drop whatever still comes: the request was refused, and its answer ends the connection."""
         self._discards = True
+        self._held.clear()
+        if self._transport is not None:
+            self._transport.resume_reading()
 
     def eof_received(self) -> bool | None:
         return self._handler.eof_received() if self._handler is not None else None

@@ -1,7 +1,8 @@
 """Bytes of connections on which nothing was authenticated are parsed in turn, for a part of the event loop's time.
 
 Everything that is readable is read in one turn of the loop, and parsing takes the longer the smaller its pieces are:
-of a hundred connections that sent chunks of one byte, it took seconds.
+of a hundred connections that sent chunks of one byte, it took seconds. Addresses take turns, so that a crowd of
+connections from one delays its own alone.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ BETWEEN_TURNS = 0.02  # seconds until more is parsed
 
 
 class ParseQueue:
-    """Runs what parses a piece of what came: at once while this turn has time left, else when its own turn comes, in
-    the order in which it came. For one event loop; `clock` gives the seconds that its thread has computed."""
+    """Runs what parses a piece of what came: at once while this turn has time left and its address has nothing that
+    waits, else when the turn of its address comes. For one event loop; `clock` gives the seconds that its thread has
+    computed."""
 
     def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
         self._clock, self._left = clock, PARSED_AT_ONCE
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: dict[str, deque[Callable[[], None]]] = {}  # by address, whose turn is next first
         self._next: asyncio.TimerHandle | None = None
 
-    def run(self, parse: Callable[[], None]) -> bool:
+    def run(self, address: str, parse: Callable[[], None]) -> bool:
         """Parse now; False where it waits for its turn."""
-        if self._left <= 0 or self._waiting:
-            self._waiting.append(parse)
+        if self._left <= 0 or address in self._waiting:
+            self._waiting.setdefault(address, deque()).append(parse)
             return False
         self._timed(parse)
         return True
@@ -42,7 +44,12 @@ class ParseQueue:
     def _take_turn(self) -> None:
         self._next, self._left = None, PARSED_AT_ONCE
         while self._waiting and self._left > 0:
-            self._timed(self._waiting.popleft())
+            address = next(iter(self._waiting))
+            pieces = self._waiting.pop(address)
+            parse = pieces.popleft()
+            if pieces:
+                self._waiting[address] = pieces  # behind the others
+            self._timed(parse)
 
     def close(self) -> None:
         """Parse nothing more."""
