@@ -252,7 +252,7 @@ async def instruct(world: World, incoming: Incoming, task: Task) -> PressResult:
             return PressResult(False, "full", FULL, task=now)
         said = Instruction(incoming.key, incoming.user, incoming.text[:MOST], await tx.now())
         given = replace(now.input, instructions=(*now.instructions, said))
-        request = replace(now.request, asks=now.request.asks or bool(tx.token))
+        request = replace(now.request, asks=True)  # a grant covers what is asked for in a request of its own
         now = await update_task(tx, now, "user_instruction", incoming.user, input=given, request=request)
         body = {"instruction": said.text, "user": said.user, "id": said.id}
         tx.publish(LedgerEvent("steer_instruction", now.session, now.id, body))
