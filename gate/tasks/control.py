@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
 from gate.actions.confirm import drop_lease
-from gate.actions.review_log import record_step_review
+from gate.actions.review_log import record_step_review, step_under_review
 from gate.rules import jobs, plans
 from gate.rules.action import Action, ResultDecision
 from gate.rules.action_states import State
@@ -121,8 +121,12 @@ async def resume(world: World, press: TaskPress) -> PressResult:
     async def do(tx: Tx, task: Task) -> Task | PressResult:
         step = task.plan.current if task.plan else None
         if task.why not in FAILURE_REASONS or step is None:
-            await record_step_review(tx, task, ResultDecision(press.user, True, comment=press.text))
-            return await _continue(tx, task, press.user, plan=step_check.with_review_passed(task, press.user))
+            looked = step_under_review(task)
+            private = looked is not None and step_check.as_ruled_now(world, task, looked).is_private
+            kept = ResultDecision(press.user, True, comment=press.text, private=private)
+            await record_step_review(tx, task, kept)
+            passed = step_check.with_review_passed(world, task, press.user)
+            return await _continue(tx, task, press.user, plan=passed)
         return await _retry_step(tx, task, step, press.user)
 
     return await _press_on_pause(world, press, TaskVerb.CONTINUE, do)

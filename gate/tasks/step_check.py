@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gate.actions.preview import PreviewReadFailed, run_read
+from gate.actions.preview import PreviewReadFailed, policy_decision, run_read
 from gate.actions.review_log import announce_step_review, step_under_review
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Json
@@ -26,6 +26,7 @@ from gate.rules.confidence import (
 from gate.rules.events import risk_of
 from gate.rules.ports import LedgerEvent, Tx, World
 from gate.rules.reviews import Phase, matched_names
+from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import NOBODY, PauseReason, Plan, Step, StepReview, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.rules.templates import TemplateError, expand
@@ -322,22 +323,39 @@ async def end_review_time(world: World, task: Task, late: float) -> None:
 async def _proceed(tx: Tx, world: World, task: Task) -> None:
     """Nobody held it."""
     reason = TIMED_OUT.format(seconds=world.limits.proceed)
-    on = await tx.move_task(task, TaskEvent.CONTINUE, **without_pause(task, with_review_passed(task, NOBODY)))
+    on = await tx.move_task(
+        task, TaskEvent.CONTINUE, **without_pause(task, with_review_passed(world, task, NOBODY))
+    )
     record(tx, on, "auto_proceeded", reason=reason)
     retire_cards(tx, task, on)
     tx.enqueue(jobs.task(on.id, on.revision))
 
 
-def with_review_passed(task: Task, by: str) -> Plan | None:
-    """The plan, with who let the task go on from the result that it waits at."""
+def with_review_passed(world: World, task: Task, by: str) -> Plan | None:
+    """The plan, with who let the task go on from the result that it waits at, which is private where the rules have
+    made its call so since it ran."""
     plan = task.plan
     if plan is None:
         return None
-    return replace(plan, steps=tuple(_with_reviewer(step, task.pauses, by) for step in plan.steps))
+    passed = [
+        replace(as_ruled_now(world, task, step), look=replace(step.look, by=by))
+        if step.look and step.look.pause == task.pauses
+        else step
+        for step in plan.steps
+    ]
+    return replace(plan, steps=tuple(passed))
 
 
-def _with_reviewer(step: Step, pause: int, by: str) -> Step:
-    return replace(step, look=replace(step.look, by=by)) if step.look and step.look.pause == pause else step
+def as_ruled_now(world: World, task: Task, step: Step) -> Step:
+    """A step that ran, for whoever asked alone where the rules make its call private now."""
+    spec = world.tools.find(step.server, step.tool)
+    try:
+        args = plans.fill_arguments(task.plan, step) if task.plan else {}
+    except plans.MissingResult:  # what it was given was dropped since
+        args = dict(step.args)
+    if spec is None or not policy_decision(world, spec, args, task.session.channel).private:
+        return step
+    return replace(judged(step, private=True), output=replace(step.output, text=PRIVATE))
 
 
 async def pause_for_review(tx: Tx, task: Task, user: str, reason: str = "") -> Task:

@@ -159,9 +159,10 @@ async def approve_output(
         if step is None:
             return PressResult(False, "late", ALREADY_DECIDED, task=task)
         changed = None if edited is None or same(edited, step.result) else one_result(step.result, edited)
-        await record_step_review(tx, task, ResultDecision(press.user, True, changed, press.text))
+        private = step_check.as_ruled_now(world, task, step).is_private
+        await record_step_review(tx, task, ResultDecision(press.user, True, changed, press.text, private))
         released = task if changed is None else with_step(task, edited_step(step, press.user, changed))
-        plan = step_check.with_review_passed(released, press.user)
+        plan = step_check.with_review_passed(world, released, press.user)
         return await move_task(tx, task, TaskEvent.CONTINUE, press.user, go=True, **without_pause(task, plan))
 
     verb = TaskVerb.CONTINUE if edited is None else TaskVerb.REVIEW

@@ -17,6 +17,7 @@ from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase, Review, ReviewDecision, undoable, version_before
+from gate.rules.steps import public_step
 from gate.rules.task import PauseReason, StepState, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import InvalidAnswer
@@ -495,3 +496,17 @@ async def test_what_a_reviewer_has_decided_is_found_page_by_page(stage: Scene):
     ]
     assert await review_queue.history_of(stage.world, "T9", ANN) == ()
     assert len(await entries(stage, "task_continue")) == 2
+
+
+@pytest.mark.parametrize("go_on", [control.resume, step_review.approve_output])
+async def test_a_result_of_a_step_that_rules_have_made_private_goes_on_in_private(
+    stage: Scene, go_on: Any
+) -> None:
+    reviewing(stage, Phase.AFTER, "desk.write")
+    task = await approved(stage, await planned(stage, write("a.md", "the pay of Ben"), look("z.md")))
+    stage.rule(Rule("pay", ("desk.*",), private=True), reviews=stage.world.policy.reviews)
+    await pressed(stage, go_on, on_pause(task))
+    step, *_ = steps(await only(stage))
+    assert step.is_private
+    assert "the pay of Ben" not in str(public_step(step))
+    assert (await stage.now(step.action)).private
