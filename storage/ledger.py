@@ -42,6 +42,7 @@ from storage.posted_messages import (
     LOST_AFTER,
     POSTED,
     POSTED_OF,
+    SHOWN_AFTER,
     UNREAD_SINCE,
     lost_statement,
 )
@@ -404,6 +405,10 @@ class SqlLedger:
     async def posted_of(self, keys: Sequence[str]) -> dict[str, Posted]:
         (rows,) = await self._ask(POSTED_OF, keys=list(keys)) if keys else ((),)
         return {row.key: loaded(Posted, row) for row in rows}
+
+    async def shown_after(self, session: Session, since: str) -> bool:
+        where = {"session": session, "channel": session.channel, "since": since}
+        return await self._one(SHOWN_AFTER, **where) is not None
 
     async def set_posted(self, key: str, posted: Posted) -> None:
         async with self.begin() as tx:

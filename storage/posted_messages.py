@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, select, update
+from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, or_, select, update
 
 from gate.rules.messages import CardKind
 from storage.columns import clock
@@ -20,10 +20,29 @@ LOST_AFTER = timedelta(
 )  # a run that has not begun for so long may be lost: another one is asked for
 MAX_LOST_RUNS = 10  # runs of one card, one after the other, after which the sweep asks for no further one
 KEY: Any = bindparam("of")
+SESSION: Any = bindparam("session")
 SHOWN = (posted.c.channel, posted.c.ts, posted.c.revision, posted.c.digest, posted.c.at, posted.c.tries)
 
 POSTED = select(*SHOWN).where(posted.c.key == KEY)
 POSTED_OF = select(posted.c.key, *SHOWN).where(posted.c.key.in_(bindparam("keys", expanding=True)))
+_OF_THREAD = [
+    exists().where(table.c.id == posted.c.key, table.c.session == SESSION)
+    for table in (actions, server_questions)
+]
+# What is newer than a timestamp in a thread. Those of Slack have as many digits, so they compare as text.
+SHOWN_AFTER = (
+    select(posted.c.key)
+    .where(
+        posted.c.channel == bindparam("channel"),
+        posted.c.ts > bindparam("since"),
+        or_(
+            *_OF_THREAD,
+            exists().where(notes.c.id == posted.c.key, notes.c.session == SESSION, notes.c.to == ""),
+            exists().where(tasks.c.session == SESSION, posted.c.key.startswith(tasks.c.id + ":")),
+        ),
+    )
+    .limit(1)
+)
 # The row stays locked until the end of the transaction of whoever asks, so that this comes before or after it.
 BEGIN_DRAWING = (
     update(posted)

@@ -58,7 +58,7 @@ TOO_LONG = (
     "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
 )
 REFUSED_ALONE = "Why was told to whoever asked alone."
-DO_NOT_FIT = "What it is given is private, and does not fit {tool}: so what is wrong is not said."
+DO_NOT_FIT = "What it is given is private, and does not fit {tool}: so it is not said what is wrong."
 
 
 @dataclass(frozen=True, slots=True)

@@ -382,6 +382,11 @@ class Ledger(Protocol):
         """Where each of these cards stands, by key; those that nothing is known of are left out."""
         ...
 
+    async def shown_after(self, session: Session, since: str) -> bool:
+        """Whether a message of ours that is newer than this timestamp of Slack stands in this thread, but for those
+        that one person alone was shown."""
+        ...
+
     async def set_posted(self, key: str, posted: Posted) -> None:
         """Insert or update where a card or note stands in Slack; an older revision never replaces a newer."""
 

@@ -19,7 +19,7 @@ UNSEEN = "The card was not there yet when you wrote this. Please look at it and 
 async def is_early(world: World, incoming: Incoming, task: Task) -> bool:
     """Whether the card on which a task asks something now came to say so after the message, or is not known to stand
     there. A task that asks nothing has no such card."""
-    since = await _asked_since(world, task)
+    since = await shown_since(world, task)
     return open_request(task) is not None and (not since or is_later(since, incoming.ts))
 
 
@@ -32,15 +32,18 @@ async def is_before_pause(world: World, incoming: Incoming, task: Task) -> bool:
     return at is None or is_later(_stamp(at), incoming.ts)
 
 
-async def _asked_since(world: World, task: Task) -> str:
-    """Since when a card says what a task asks, as one of Slack's timestamps; "" where none is known to."""
-    kind, _ = open_request(task) or ("", 0)
-    if kind == "satisfaction":
-        at = await satisfaction_asked_at(world, task)
+async def shown_since(world: World, about: Action | Task) -> str:
+    """Since when a card says what a task asks, or shows this version of an action, as one of Slack's timestamps; ""
+    where none is known to."""
+    kind, _ = open_request(about) or ("", 0) if isinstance(about, Task) else ("", 0)
+    if kind == "satisfaction" and isinstance(about, Task):
+        at = await satisfaction_asked_at(world, about)
         return _stamp(at) if at else ""
-    posted = await card_of(world, task)
+    posted = await card_of(world, about)
     if posted is None or not posted.ts:
         return ""
+    if isinstance(about, Action):
+        return _version_shown_since(about, posted)
     # The card of questions only loses those that were answered; any other may come to ask for something else.
     return _stamp(posted.at) if posted.at and kind != "question" else posted.ts
 
@@ -65,8 +68,12 @@ async def satisfaction_asked_at(world: World, task: Task) -> datetime | None:
 def is_early_vote(incoming: Incoming, action: Action, posted: Posted) -> bool:
     """Whether this version of an action was shown after the message, or is not known to be shown. A later version
     stands where the first was posted."""
-    since = _stamp(posted.at) if posted.at and action.version > 1 else posted.ts
+    since = _version_shown_since(action, posted)
     return posted.shows != action.version or is_later(since, incoming.ts)
+
+
+def _version_shown_since(action: Action, posted: Posted) -> str:
+    return _stamp(posted.at) if posted.at and action.version > 1 else posted.ts
 
 
 def _stamp(at: datetime) -> str:

@@ -10,7 +10,15 @@ from gate.rules.planner_port import Incoming
 from gate.rules.ports import World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.tasks.early_messages import UNSEEN, card_of, is_early, is_early_vote, satisfaction_asked_at
+from gate.tasks.early_messages import (
+    UNSEEN,
+    card_of,
+    is_early,
+    is_early_vote,
+    satisfaction_asked_at,
+    shown_since,
+)
+from gate.tasks.pending import Record, waiting_for
 
 TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
 ALONE = "I asked you about this in direct messages: please press a button on the card there."
@@ -32,13 +40,12 @@ async def why_undecided(world: World, incoming: Incoming, about: Action | Task) 
     if await world.ledger.grants.of_agents({about.id, *filter(None, [own_task])}):
         return BY_AGENT
     tasks = await _own_tasks(world, incoming)
-    if any(task.id != own_task and task.state in ASKING for task in tasks):
+    if any(task.id != about.id and task.state in ASKING for task in tasks):
         return ELSEWHERE
-    waiting = await world.ledger.pending(incoming.session.team, user=incoming.user, session=incoming.session)
-    if any(action.id != about.id and not (own_task and action.task == own_task) for action in waiting):
+    if await _waits_besides(world, incoming, about):
         return ELSEWHERE
     only_yes = thread_commands.is_yes(incoming.text) and not thread_commands.is_go(incoming.text)
-    if only_yes and await _has_result_since(world, tasks, about):
+    if only_yes and (await _is_not_newest(world, about) or await _has_result_since(world, tasks, about)):
         return AMBIGUOUS
     return TYPED if isinstance(about, Action) and about.verdict is not Verdict.CONFIRM else ""
 
@@ -61,6 +68,24 @@ async def _why_unseen(world: World, incoming: Incoming, about: Action | Task) ->
 
 async def _own_tasks(world: World, incoming: Incoming) -> list[Task]:
     return [t for t in await world.ledger.tasks_of(incoming.session, 20) if t.requester == incoming.user]
+
+
+async def _waits_besides(world: World, incoming: Incoming, about: Action | Task) -> bool:
+    """Whether anything else waits for them in this thread, but for what a task asks as one of its own steps."""
+    listed = await waiting_for(world, incoming.session.team, incoming.user)
+    here = [item.record for item in listed if item.record.session == incoming.session]
+    own = {about.id} if isinstance(about, Action) else {about.id, *(a.id for a in here if _is_of(a, about))}
+    return any(record.id not in own for record in here)
+
+
+def _is_of(record: Record, task: Task) -> bool:
+    return isinstance(record, Action) and record.task == task.id and not record.under_review
+
+
+async def _is_not_newest(world: World, about: Action | Task) -> bool:
+    """Whether another message of ours stands below the card in this thread: a plain yes may be about that."""
+    since = await shown_since(world, about)
+    return bool(since) and await world.ledger.shown_after(about.session, since)
 
 
 async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:

@@ -93,6 +93,8 @@ class Wall:
             case CardKind.NOTE:
                 note = await self.ledger.note(key.id)
                 self.notes += [note] if note else []
+                stamp = f"{1_700_000_000 + next(self.stamps)}.000000"
+                await self.ledger.set_posted(key.id, Posted(CHANNEL, stamp, 0))
 
     async def _action(self, action: Action | None, seen: OnDraw) -> None:
         if action is not None:

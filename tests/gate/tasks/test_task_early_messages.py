@@ -13,6 +13,7 @@ from gate.rules.task import Assessment, Missing, PauseReason, Question, StopRequ
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control, step_review
 from gate.tasks.early_messages import UNSEEN
+from gate.tasks.plain_words import ELSEWHERE
 from gate.tasks.steer import ON_CARD, PAUSED_SINCE
 from tests.gate.gate_setup import BEN, Scene
 from tests.gate.plan_setup import (
@@ -131,13 +132,19 @@ async def test_an_early_word_lets_no_pause_go_on(played: Scene, pause: Pause):
     assert played.texts[-len(GOES_ON)] == UNSEEN
 
 
-@pytest.mark.parametrize("pause", PAUSES)
+@pytest.mark.parametrize("pause", [pause for pause in PAUSES if pause is not by_a_wish])
 async def test_a_yes_that_comes_after_the_card_lets_a_pause_go_on(played: Scene, pause: Pause):
     task = await paused(played, pause)
     await played.say("yes", ts=LATER, mentioned=False)
     assert (await only(played)).state in (S.RUNNING, S.PAUSED, S.SATISFACTION)
     assert (await only(played)).plan != task.plan
     assert UNSEEN not in played.texts
+
+
+async def test_a_yes_decides_nothing_where_a_pause_and_the_card_of_its_step_wait(played: Scene):
+    task = await paused(played, by_a_wish)
+    await played.say("yes", ts=LATER, mentioned=False)
+    assert ((await only(played)).plan, played.texts[-1]) == (task.plan, ELSEWHERE)
 
 
 async def test_a_word_without_a_time_comes_after_every_card_for_years(stage: Scene):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gate.rules.action_states import State
-from gate.rules.planner_port import Call, Propose
+from gate.rules.planner_port import Call, Propose, Say
+from gate.rules.ports import Note
+from gate.rules.reviews import Phase
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE
-from tests.gate.gate_setup import Scene
+from tests.gate.gate_setup import BEN, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, planned, proposes, waiting, write
+from tests.gate.tasks.test_task_step_review import reviewing
 
 CHANGE = Propose((Call("desk", "write", {"path": "own.md", "content": "mine"}),))
 PLAN = proposes(write("a.md"), write("b.md"))
@@ -69,3 +74,79 @@ async def test_ok_approves_a_plan_whose_card_came_after_the_result(stage: Scene)
     await stage.say("and tidy up")
     await stage.say("ok", mentioned=False)
     assert len(stage.desk.calls) > 1
+
+
+TWO = Propose(
+    (
+        Call("desk", "write", {"path": "a.md", "content": "1"}),
+        Call("desk", "write", {"path": "b.md", "content": "2"}),
+    )
+)
+
+
+async def nothing_comes_of(stage: Scene, word: str, why: str, mentioned: bool = False) -> None:
+    """The word, said in the thread, runs nothing, and its person is told why."""
+    calls = [call for call in stage.desk.calls if call[0] == "write"]
+    await stage.say(word, mentioned=mentioned)
+    assert stage.texts[-1] == why
+    assert [call for call in stage.desk.calls if call[0] == "write"] == calls
+
+
+async def test_a_yes_to_a_pause_is_none_to_another_change_of_the_task(stage: Scene) -> None:
+    stage.planner.script = [TWO]
+    await stage.say("write both")
+    await stage.say("mode manual")
+    first, _ = await stage.ledger.pending(TEAM)
+    await stage.confirm(first)
+    await stage.play()
+    assert (await newest(stage)).state is S.PAUSED
+    await nothing_comes_of(stage, "yes", ELSEWHERE)
+
+
+async def test_a_yes_is_none_to_a_card_while_a_result_waits_for_its_release(stage: Scene) -> None:
+    await stage.prepare(path="b.md", content="2")
+    reviewing(stage, Phase.AFTER, "desk.look")
+    stage.desk.notes["a.md"] = "secret"
+    assert (await stage.now((await stage.prepare("look", path="a.md")).id)).under_review
+    await nothing_comes_of(stage, "yes", ELSEWHERE, mentioned=True)
+
+
+async def test_a_yes_approves_no_plan_while_a_result_waits_for_its_release(stage: Scene) -> None:
+    await planned(stage, write("p.md"), write("q.md"))
+    reviewing(stage, Phase.AFTER, "desk.look")
+    stage.desk.notes["a.md"] = "secret"
+    await stage.prepare("look", path="a.md")
+    await nothing_comes_of(stage, "yes", ELSEWHERE)
+
+
+@pytest.mark.parametrize("word", ["yes", "ok"])
+async def test_a_yes_to_words_of_the_model_is_none_to_a_card_above_them(stage: Scene, word: str) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    stage.planner.script = [Say("It is sunny. Shall I tell you about tomorrow, too? Just answer yes.")]
+    await stage.say("how is the weather?")
+    await nothing_comes_of(stage, word, AMBIGUOUS)
+
+
+@pytest.mark.parametrize("word", ["yes", "ok"])
+async def test_a_yes_to_the_answer_of_a_read_is_none_to_a_card_above_it(stage: Scene, word: str) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    stage.desk.notes["z.md"] = "zz"
+    stage.planner.script = [Propose((Call("desk", "look", {"path": "z.md"}),)), Say("It says zz.")]
+    await stage.say("what is in z.md?")
+    await nothing_comes_of(stage, word, AMBIGUOUS)
+    await stage.say("go ahead", mentioned=False)  # that can only be meant for what waits
+    assert stage.desk.notes["own.md"] == "mine"
+
+
+async def test_messages_of_other_threads_are_not_below_a_card(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    other = replace(stage.session, thread="1699999999.000001")
+    async with stage.ledger.begin() as tx:
+        await tx.note(Note("elsewhere", other, "answer", {"text": "Something else"}))
+        await tx.note(Note("alone", stage.session, "answer", {"text": "For Ben alone"}, BEN))
+    await stage.play()
+    await stage.say("yes", mentioned=False)
+    assert stage.desk.notes["own.md"] == "mine"
