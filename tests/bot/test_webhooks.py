@@ -12,15 +12,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiohttp import ClientError, web
+from aiohttp.http import HttpResponseParser
 from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
-from bot.webhook_answers import MAX_INTERIM, PIECE, TOO_MUCH, BoundedAnswer, EndlessAnswer
+from bot.webhook_answers import MAX_INTERIM, MAX_LINES, TOO_MUCH, BoundedAnswer, EndlessAnswer
 from bot.webhook_hosts import MAX_PER_OWNER, NameLookups
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
@@ -385,22 +385,58 @@ async def test_an_answer_may_have_few_1xx_responses_before_it(interim: int, is_a
                 await Sender(HOME).post(url, b"{}", {})
 
 
-async def test_of_many_1xx_responses_few_are_parsed() -> None:
-    seen: list[bytes] = []
+class CountingParser(HttpResponseParser):  # type: ignore[misc]  # is Any to mypy
+    """Parses what it is given, and remembers it."""
 
-    class Parser:
-        def feed_data(self, data: bytes) -> tuple[list[Any], bool, bytes]:
-            seen.append(data)
-            count = data.count(b"103")
-            return [(SimpleNamespace(code=103, should_close=False), None)] * count, False, b""
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.seen = bytearray()
 
-    answer = BoundedAnswer(asyncio.get_running_loop())
-    answer.connection_made(asyncio.Transport())
-    answer._parser = Parser()
-    answer.transport = None  # closed
-    answer.data_received(b"HTTP/1.1 103 \r\n\r\n" * 14_000)
-    assert sum(map(len, seen)) == PIECE
-    assert len(answer) == MAX_INTERIM
+    def feed_data(self, data: bytes) -> Any:
+        self.seen += data
+        return super().feed_data(data)
+
+
+class Closing(asyncio.Transport):
+    """Remembers that it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+EARLY = ENDLESS["early hints"][1]
+PARSED = {
+    "a body in chunks of one byte": (HEAD + b"1\r\nx\r\n" * 10_000, HEAD),
+    "an answer behind the answer": (HEAD + HEAD * 1000, HEAD),
+    "lines that end without a carriage return": (b"HTTP/1.1 200 OK\n\n" * 1000, b"HTTP/1.1 200 OK\n\n"),
+    "a body behind a 1xx response": (EARLY + HEAD + b"1\r\nx\r\n" * 10_000, EARLY + HEAD),
+    "1xx responses": (EARLY * 10_000, EARLY * (MAX_INTERIM + 1)),
+    "empty lines": (b"\n" * 60_000, b"\n" * MAX_LINES),
+    "no HTTP": (b"x\n" * 30_000, b"x\n"),
+}
+
+
+@pytest.mark.parametrize("cut", [None, 7])
+@pytest.mark.parametrize("what", PARSED)
+async def test_of_an_answer_only_its_head_is_parsed_and_the_connection_closed(
+    what: str, cut: int | None
+) -> None:
+    sent, expected = PARSED[what]
+    answer, transport = BoundedAnswer(asyncio.get_running_loop()), Closing()
+    answer.connection_made(transport)
+    parser = CountingParser(answer, asyncio.get_running_loop(), 2**16)
+    answer._parser = parser
+    sent = sent if cut is None else sent[: len(expected) + 100]
+    for start in range(0, len(sent), cut or len(sent)):
+        answer.data_received(sent[start : start + (cut or len(sent))])
+    assert transport.closed
+    assert parser.seen == expected
 
 
 async def test_the_status_of_an_answer_with_a_large_body_is_known() -> None:
