@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -64,28 +65,40 @@ def refuse(why: str) -> NoReturn:
     raise httpx2.RemoteProtocolError(why)
 
 
-def keep_bounds(client: httpx2.AsyncClient) -> None:
-    """Let the connections of this client keep to the bounds.
+class OwnTurns:
+    """Turns of the event loop, one for each caller: many answers that come at once are not parsed in one turn."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def next(self) -> None:
+        """Return in a turn in which it returns to nobody else."""
+        async with self._lock:
+            await asyncio.sleep(0)
+
+
+def keep_bounds(client: httpx2.AsyncClient, turns: OwnTurns) -> None:
+    """Let the connections of this client keep to the bounds, and parse what each has read in a turn of its own.
 
     httpx2 skips 1xx responses without end and has no hook there, so its connection pools are reached by private names.
     """
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.AsyncHTTPTransport):
             pool = transport._pool
-            pool._network_backend = _Backend(pool._network_backend)
+            pool._network_backend = _Backend(pool._network_backend, turns)
 
 
 class _Backend(httpcore2.AsyncNetworkBackend):
     """The backend of a pool, with streams that count."""
 
-    def __init__(self, inner: httpcore2.AsyncNetworkBackend) -> None:
-        self._inner = inner
+    def __init__(self, inner: httpcore2.AsyncNetworkBackend, turns: OwnTurns) -> None:
+        self._inner, self._turns = inner, turns
 
     async def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.connect_tcp(*args, **more))
+        return _Stream(await self._inner.connect_tcp(*args, **more), self._turns)
 
     async def connect_unix_socket(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.connect_unix_socket(*args, **more))
+        return _Stream(await self._inner.connect_unix_socket(*args, **more), self._turns)
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
@@ -94,15 +107,15 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 class _Stream(httpcore2.AsyncNetworkStream):
     """A connection that counts what is read of it while there is a bound."""
 
-    def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
-        self._inner = inner
+    def __init__(self, inner: httpcore2.AsyncNetworkStream, turns: OwnTurns) -> None:
+        self._inner, self._turns = inner, turns
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         bound = _BOUND.get()
-        if bound is None:
-            return await self._inner.read(max_bytes, timeout)
-        data = await self._inner.read(min(max_bytes, PIECE), timeout)
-        bound.take(data)
+        data = await self._inner.read(min(max_bytes, PIECE) if bound else max_bytes, timeout)
+        if bound:
+            bound.take(data)
+        await self._turns.next()
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -117,7 +130,8 @@ class _Stream(httpcore2.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+        inner = await self._inner.start_tls(ssl_context, server_hostname, timeout)
+        return _Stream(inner, self._turns)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)

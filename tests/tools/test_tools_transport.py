@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from tools.http_bounds import OwnTurns
 from tools.mcp.http_client import WatchedClient, _LimitedBody
 from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, TOO_LONG, ParseThrottle
 from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
@@ -163,7 +165,7 @@ async def test_a_body_in_small_chunks_lets_other_tasks_run_between_them() -> Non
     async with anyio.create_task_group() as group:
         group.start_soon(others)
         async for _ in _LimitedBody(
-            SmallChunks(), httpx2.Headers({"content-type": "text/event-stream"}), ParseThrottle()
+            SmallChunks(), httpx2.Headers({"content-type": "text/event-stream"}), ParseThrottle(), OwnTurns()
         ):
             pass
         group.cancel_scope.cancel()
@@ -193,14 +195,44 @@ class Chunks(httpx2.AsyncByteStream):
 async def test_each_event_of_a_stream_is_measured_wherever_it_is_cut(chunks: list[bytes]) -> None:
     headers = httpx2.Headers({"content-type": "text/event-stream"})
     with pytest.raises(httpx2.SSEError, match=TOO_LONG):
-        [chunk async for chunk in _LimitedBody(Chunks(*chunks), headers, ParseThrottle())]
+        [chunk async for chunk in _LimitedBody(Chunks(*chunks), headers, ParseThrottle(), OwnTurns())]
 
 
 async def test_the_events_of_a_stream_are_measured_apart() -> None:
     events = [b'data: {"a": ' + b"9" * 300 + b"}\n\n"] * 3
     headers = httpx2.Headers({"content-type": "text/event-stream"})
-    found = [chunk async for chunk in _LimitedBody(Chunks(*events), headers, ParseThrottle())]
+    found = [chunk async for chunk in _LimitedBody(Chunks(*events), headers, ParseThrottle(), OwnTurns())]
     assert found == events
+
+
+class Turns(httpx2.AsyncByteStream):
+    """A body of two chunks that have arrived, which remembers the turns of the loop in which the second is taken."""
+
+    def __init__(self, turn: list[int], taken: list[int]) -> None:
+        self._turn, self._taken = turn, taken
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"1"
+        self._taken.append(self._turn[0])
+        yield b"1"
+
+
+async def test_what_is_behind_the_chunks_of_many_bodies_is_parsed_in_turns_of_their_own() -> None:
+    turn, taken, turns, throttle = [0], list[int](), OwnTurns(), ParseThrottle()
+
+    async def count() -> None:
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turn[0] += 1
+
+    async def read() -> None:
+        async for _ in _LimitedBody(Turns(turn, taken), httpx2.Headers(), throttle, turns):
+            pass
+
+    counting = asyncio.create_task(count())
+    await asyncio.gather(*(read() for _ in range(20)))
+    counting.cancel()
+    assert len(taken) == len(set(taken)) == 20
 
 
 class Empty(httpx2.AsyncBaseTransport):

@@ -11,7 +11,7 @@ import anyio
 import httpx2
 
 from gate.rules.message_size import MessageSize
-from tools.http_bounds import keep_bounds, reading_head
+from tools.http_bounds import OwnTurns, keep_bounds, reading_head
 from tools.mcp.limits import GET_GAP, PER_CHUNK, PER_REQUEST, TOO_LONG, LoopTime, ParseThrottle, parse_seconds
 from tools.mcp.session import CURRENT_CALL
 
@@ -36,7 +36,8 @@ class WatchedClient(httpx2.AsyncClient):
 
     def __init__(self, *, get_gap: float = GET_GAP, **settings: Any) -> None:
         super().__init__(cookies=_NoCookies(), **settings)
-        keep_bounds(self)
+        self._turns = OwnTurns()
+        keep_bounds(self, self._turns)
         self._throttle = (
             ParseThrottle()
         )  # one for all responses and streams of the server, and for asking for these
@@ -70,7 +71,7 @@ class WatchedClient(httpx2.AsyncClient):
         )
         if not response.is_stream_consumed:
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _LimitedBody(response.stream, response.headers, self._throttle)
+            response.stream = _LimitedBody(response.stream, response.headers, self._throttle, self._turns)
         return response
 
 
@@ -79,9 +80,13 @@ class _LimitedBody(httpx2.AsyncByteStream):
     each event is measured. A compressed body is refused, because its size says nothing of what it unpacks to."""
 
     def __init__(
-        self, inner: httpx2.AsyncByteStream, headers: httpx2.Headers, throttle: ParseThrottle
+        self,
+        inner: httpx2.AsyncByteStream,
+        headers: httpx2.Headers,
+        throttle: ParseThrottle,
+        turns: OwnTurns,
     ) -> None:
-        self._inner, self._throttle = inner, throttle
+        self._inner, self._throttle, self._turns = inner, throttle, turns
         self._is_event_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._is_compressed = headers.get("content-encoding", "identity").lower() != "identity"
 
@@ -105,6 +110,7 @@ class _LimitedBody(httpx2.AsyncByteStream):
             # What the SDK takes to parse it is estimated.
             seconds = taken.seconds + PER_CHUNK + parse_seconds(chunk)
             await anyio.sleep(self._throttle.charge(anyio.current_time(), seconds))
+            await self._turns.next()  # what comes behind a chunk may be 13,000 trailers, which take 35 ms
 
     async def aclose(self) -> None:
         await self._inner.aclose()

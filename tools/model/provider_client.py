@@ -26,7 +26,7 @@ from gate.rules.action import Json
 from gate.rules.message_size import MessageSize, has_more_values
 from gate.rules.ports import PlannerUnavailable
 from gate.rules.task import Usage, clipped
-from tools.http_bounds import Bound, keep_bounds, reading, refuse
+from tools.http_bounds import Bound, OwnTurns, keep_bounds, reading, refuse
 from tools.model.model_api import (
     AssistantMessage,
     Message,
@@ -193,7 +193,7 @@ def _bounded(kind: Callable[..., httpx2.AsyncClient]) -> Any:
         headers={"Accept-Encoding": "identity"},
         event_hooks={"response": [_check]},
     )
-    keep_bounds(client)
+    keep_bounds(client, OwnTurns())
     return client
 
 
