@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 OURS = ("bot", "gate", "handlers", "servers", "storage", "tools", "views", "workspace")
 HIDDEN = "[hidden]"
+# Characters of a message or of a line below it, and lines below it: some texts are of others, and long.
+MAX_LINE, MAX_LINES = 2000, 60
 SHORTEST = 6  # characters of a text that is looked for as a secret: shorter ones stand in usual words
 # Of an address only the scheme, the host and the port are logged: each other part may hold a secret.
 URL = re.compile(
@@ -27,7 +29,7 @@ SECRET_NAME = re.compile("key|token|secret|pass|pwd|auth|cred", re.IGNORECASE)
 
 
 class Redactor(logging.Formatter):
-    """Writes a record in one line, tracebacks below it, without what is secret."""
+    """Writes a record in one line, tracebacks below it, cut where they are long, without what is secret."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -39,11 +41,19 @@ class Redactor(logging.Formatter):
         self._known = tuple(sorted(found, key=lambda one: (-len(one), one)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        record.message = CONTROL.sub(lambda found: ascii(found[0])[1:-1], record.message)
+        record.message = CONTROL.sub(lambda found: ascii(found[0])[1:-1], self._cut(record.message))
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        return self.clean(super().format(record))
+        line, *below = super().format(record).split("\n", 1)
+        return self.clean("\n".join([line, *map(self._cut, _fewer(below[0] if below else ""))]))
+
+    def _cut(self, text: str) -> str:
+        """The text up to the end of a word: half a secret would not be known as one."""
+        if len(text) <= MAX_LINE:
+            return text
+        words = self.without_known(text[: 8 * MAX_LINE])[:MAX_LINE].rsplit(maxsplit=1)
+        return f"{words[0] if len(words) > 1 else ''} … [cut: {len(text):,} characters]"
 
     def clean(self, text: str) -> str:
         """The text without secrets: those that are known, those of a known shape, and what may be one in an address."""
@@ -53,6 +63,17 @@ class Redactor(logging.Formatter):
         for one in self._known:
             text = text.replace(one, HIDDEN)
         return text
+
+
+def _fewer(text: str) -> list[str]:
+    """The lines of a text, those in the middle of a long one left out."""
+    first = text.split("\n", MAX_LINES // 2)
+    if len(first) <= MAX_LINES // 2:
+        return first if text else []
+    last = first.pop().rsplit("\n", MAX_LINES // 2)
+    if len(last) > MAX_LINES // 2:
+        last[0] = f"… [cut: {last[0].count(chr(10)) + 1:,} lines]"
+    return first + last
 
 
 def _bare(found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.logs import HIDDEN, Redactor, secrets_of
+from bot.logs import HIDDEN, MAX_LINE, MAX_LINES, Redactor, secrets_of
 from bot.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
@@ -70,6 +70,60 @@ def test_known_secrets_are_hidden_wherever_they_stand() -> None:
     redactor = Redactor()
     redactor.knows([CANARY, "abc"])
     assert redactor.clean(f"x{CANARY}y abc") == f"x{HIDDEN}y abc"
+
+
+def test_a_long_message_is_cut_and_says_so() -> None:
+    said = shown("the header `%s` is wrong", "a=b, \x80" * 40_000)
+    assert len(said) < 6 * MAX_LINE
+    assert said.endswith(" … [cut: 240,022 characters]")
+    assert "the header `a=b, \\x80a=b," in said
+    assert shown("x" * MAX_LINE).endswith("x" * MAX_LINE)
+
+
+@pytest.mark.parametrize("secret", [CANARY, f"https://user:{CANARY}@host.example/", f"Bearer {CANARY}"])
+@pytest.mark.parametrize("more", range(1, 45, 3))
+def test_of_a_secret_that_is_cut_no_part_stays(secret: str, more: int) -> None:
+    redactor = Redactor()
+    redactor.knows([CANARY])
+    text = f"{'x ' * MAX_LINE}"[: MAX_LINE - more] + " " + secret + " and more" * 20
+    record = logging.LogRecord("x", logging.WARNING, "", 0, text, (), None)
+    said = redactor.format(record)
+    assert "cut:" in said
+    assert "CANARY" not in said
+
+
+def test_a_text_without_spaces_is_cut_before_it() -> None:
+    assert "got … [cut: 250,004 characters]" in shown("got %s", "x" * 250_000)
+
+
+BEFORE_ERROR = 3  # lines of the traceback
+
+
+def traceback_of(text: str) -> str:
+    try:
+        raise ValueError(text)
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, "", 0, "failed", (), sys.exc_info())
+    return Redactor().format(record)
+
+
+def test_a_long_traceback_is_cut_and_says_so() -> None:
+    said = traceback_of("a\n" * 100_000 + "the end")
+    assert len(said.splitlines()) <= MAX_LINES + 2
+    assert "Traceback" in said
+    assert said.endswith("a\nthe end")
+    assert "\n… [cut: 99,944 lines]\n" in said
+    assert traceback_of("b " * 100_000).endswith("b … [cut: 200,012 characters]")
+    assert len(traceback_of("b " * 100_000)) < 2 * MAX_LINE
+
+
+@pytest.mark.parametrize(("lines", "cut"), [(10, 0), (MAX_LINES, 0), (MAX_LINES + 1, 1), (MAX_LINES + 9, 9)])
+def test_a_traceback_loses_lines_only_where_it_has_too_many(lines: int, cut: int) -> None:
+    _, *below = traceback_of("\n".join(map(str, range(lines - BEFORE_ERROR)))).splitlines()
+    told = [line for line in below if "cut" in line]
+    assert told == ([f"… [cut: {cut} lines]"] if cut else [])
+    assert len(below) - len(told) == lines - cut
+    assert below[-1] == str(lines - BEFORE_ERROR - 1)
 
 
 SAYS = """
