@@ -50,7 +50,7 @@ def server(services: Services, feed: Feed) -> Server[Any]:
         known = offered_tools(world.tools.specs(), world.policy, channel_of(token))
         return tool_page(list(known.values()), (params and params.cursor) or "")
 
-    return Server(
+    made: Server[Any] = Server(
         NAME,
         version=VERSION,
         instructions=INSTRUCTIONS,
@@ -60,6 +60,8 @@ def server(services: Services, feed: Feed) -> Server[Any]:
             None
         ),  # arguments are read from the body; their copies in headers are ignored
     )
+    made.middleware.clear()  # of OpenTelemetry, which nothing here uses: it logs a `baggage` of any length
+    return made
 
 
 class Sessions(StreamableHTTPSessionManager):

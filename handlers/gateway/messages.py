@@ -18,12 +18,14 @@ from gate.rules.message_size import (
     MAX_TYPED_VALUES,
     MAX_VALUES,
     MessageSize,
+    extent,
     has_more_values,
 )
 from handlers.api.endpoint import HEADERS
 from handlers.api.request import plain_json
 
 CALL = "tools/call"
+MAX_META_CHARS = 32 * 1024  # of the names and texts in `_meta`, where a client may have an icon of its own
 MAX_ANSWERS = 10  # in `inputResponses`: a call asks its client for one thing
 NO_JSON = "The body is not one JSON value in UTF-8. Send one JSON-RPC message."
 NO_OBJECT = "The body is not a JSON object. Send one JSON-RPC message in each request."
@@ -35,6 +37,7 @@ TOO_MANY_VALUES = (
     f"A message can have {MAX_TYPED_VALUES:,} values and names at most besides the arguments of a call. "
     "Send fewer."
 )
+TOO_LONG_META = f"The names and texts in `_meta` can have {MAX_META_CHARS:,} characters at most. Send fewer."
 TOO_MANY_ANSWERS = (
     f"`inputResponses` can have {MAX_ANSWERS} answers at most. Send the one that the call asked for."
 )
@@ -56,6 +59,9 @@ def check(raw: bytes, is_served: Callable[[str], bool]) -> None:
     if has_more_values(_typed(message), MAX_TYPED_VALUES):
         raise RefusedMessage(INVALID_REQUEST, TOO_MANY_VALUES, message_id)
     params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if extent(meta, MAX_TYPED_VALUES, MAX_META_CHARS)[1] > MAX_META_CHARS:
+        raise RefusedMessage(INVALID_REQUEST, TOO_LONG_META, message_id)
     answers = params.get("inputResponses") if isinstance(params, dict) else None
     if isinstance(answers, dict) and len(answers) > MAX_ANSWERS:
         raise RefusedMessage(INVALID_REQUEST, TOO_MANY_ANSWERS, message_id)

@@ -96,6 +96,26 @@ async def test_a_message_with_much_for_the_sdk_to_validate_is_refused_in_a_sente
             assert "3,000 values and names" in answer["error"]["message"]
 
 
+async def test_no_text_of_a_client_for_traces_is_read_or_logged(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = await api.agent()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "many", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "baggage": "a text," * 4000,
+    }
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
+    headers = {"Accept": ACCEPT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
+    async with client.raw("POST", "/mcp", listing, **headers) as response:
+        assert (response.status, "desk__write" in await response.text()) == (200, True)
+    _, session, _ = await opened(client)
+    async with client.raw("POST", "/mcp", listing, Accept=ACCEPT, Mcp_Session_Id=session) as response:
+        assert response.status == 200
+    assert "a text," not in caplog.text
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_session_goes_on_after_a_method_that_is_not_served(api: Api, mode: str) -> None:
     async with connected(await api.agent(), mode) as mcp:

@@ -12,7 +12,7 @@ from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, methods
 from pydantic import BaseModel, ValidationError
 
 from gate.rules.message_size import MAX_DEPTH, MAX_DIGITS, MAX_TYPED_VALUES
-from handlers.gateway.messages import MAX_ANSWERS, RefusedMessage, check, refusal
+from handlers.gateway.messages import MAX_ANSWERS, MAX_META_CHARS, RefusedMessage, check, refusal
 from tests.patterns import seconds
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
@@ -110,6 +110,18 @@ def test_no_field_of_a_request_lets_the_sdk_find_many_things_wrong(fill: Any) ->
     }
     assert len(found) > 300
     assert {place: count for place, count in found.items() if count > MOST_ERRORS} == {}
+
+
+@pytest.mark.parametrize("name", ["progressToken", "baggage"])
+@pytest.mark.parametrize("method", ["tools/list", "tools/call", "ping"])
+def test_the_texts_in_the_meta_of_a_message_are_bounded(method: str, name: str) -> None:
+    room = "a" * (MAX_META_CHARS - len(name))
+    assert refused(message(method, {"_meta": {name: room}})) is None
+    for longer in ({name: f"{room}a"}, {name: [room, "a"]}, {f"{name}{room}": "a"}):
+        found = refused(message(method, {"_meta": longer}))
+        assert found is not None
+        assert (found.code, found.message_id) == (INVALID_REQUEST, 1)
+        assert "32,768 characters" in str(found)
 
 
 @pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
