@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
+from aiohttp.web_protocol import RequestHandler
 
 from bot.parse_queue import ParseQueue
 from bot.startup import NO_PORT, NotStarted
@@ -24,6 +25,7 @@ from handlers.gateway.app import error_response
 
 log = logging.getLogger(__name__)
 http_log = logging.getLogger("countersign.http")
+asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with what nobody awaits
 
 # Descriptors for everything else: databases, child processes, and one burst of accepted sockets
 RESERVED = 256
@@ -37,6 +39,7 @@ LATE, STALLED, CROWDED, BUSY, MALFORMED, LEFT = (
     "sent something that is not HTTP",
     "went away before they were answered",
 )
+NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a request whose connection is lost
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
 END_OF_HEADERS = b"\r\n\r\n"
 CHUNKED = "Bodies in chunks are not taken here: send the body with its length, in the header Content-Length."
@@ -137,6 +140,18 @@ class Connections:
         else:
             return True
         return False
+
+    def filter_tasks(self, record: logging.LogRecord) -> bool:
+        """For the log of asyncio: a task of aiohttp fails when its connection is lost after a request has arrived and
+        before the task goes on with it. This is counted, and every other error logged."""
+        error, trace = record.exc_info[1:] if record.exc_info else (None, None)
+        while trace and trace.tb_next:
+            trace = trace.tb_next
+        where = trace.tb_frame.f_code if trace else None
+        if type(error) is TypeError and str(error) == NO_FACTORY and where is RequestHandler.start.__code__:
+            self.count(LEFT)
+            return False
+        return True
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -326,6 +341,7 @@ async def listening(
     every = Connections(fitted(limits))
     app.middlewares[:0] = [_watched, _plain_bodies]
     http_log.addFilter(every)
+    asyncio_log.addFilter(every.filter_tasks)
     runner = web.AppRunner(
         app, access_log=None, logger=http_log, shutdown_timeout=grace, auto_decompress=False
     )
@@ -345,6 +361,7 @@ async def listening(
         every.queue.close()
         every.report()
         http_log.removeFilter(every)
+        asyncio_log.removeFilter(every.filter_tasks)
 
 
 def fitted(limits: HttpLimits) -> HttpLimits:

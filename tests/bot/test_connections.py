@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import logging
 import resource
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
@@ -193,6 +194,71 @@ async def test_the_log_has_one_line_for_all_the_requests_that_were_broken_off(
     assert not any(one.exc_info for one in told)
     assert len(told) <= 1
     assert all("went away before they were answered" in one.getMessage() for one in told)
+
+
+class Fake(asyncio.Transport):
+    """A transport that takes whatever is written."""
+
+    def write(self, data: Any) -> None:
+        """Dropped."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def told_of_tasks(caplog: pytest.LogCaptureFixture) -> list[str]:
+    gc.collect()  # what a task ended with is told when the task is deleted
+    return [one.getMessage() for one in caplog.records if one.name == "asyncio"]
+
+
+async def test_requests_of_connections_that_are_lost_before_their_turn_are_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runner = web.AppRunner(web.Application())
+    await runner.setup()
+    assert runner.server is not None
+    async with served():
+        for _ in range(3):
+            handler = runner.server()
+            handler.connection_made(Fake())
+            await asyncio.sleep(0)
+            handler.data_received(request("/healthz"))
+            handler.connection_lost(None)
+            del handler
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        assert not told_of_tasks(caplog)
+    await runner.cleanup()
+    assert "3 went away before they were answered" in caplog.text
+
+
+def not_callable(what: Any = None) -> None:
+    what()
+
+
+def another_text() -> None:
+    raise TypeError("'int' object is not callable")
+
+
+@pytest.mark.parametrize("fails", [not_callable, another_text])
+async def test_other_errors_of_tasks_are_logged(
+    fails: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def start() -> None:
+        fails()
+
+    async with served():
+        task = asyncio.create_task(start())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert task.done()
+        del task
+        assert len(told_of_tasks(caplog)) == 1
+    logging.getLogger("asyncio").error("a text alone")
+    assert len(told_of_tasks(caplog)) == 2
 
 
 async def test_a_defect_of_a_handler_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
