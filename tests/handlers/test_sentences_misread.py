@@ -24,6 +24,12 @@ NO_PERSON = "and files do not go to people."
 MOVE_CARD = "Move drafts/q3-draft.md to archive\n"
 # Cards: the first line of each.
 CONFIRMABLE = {
+    "copy reports/q3-figures.csv to the archive": "Copy reports/q3-figures.csv to archive\n",
+    'Create a file called todo.md with "buy milk"': "Write 8 B to todo.md\ncontent  buy milk\n",
+    "Create a file named ideas.md with the text: x": "Write 1 B to ideas.md\ncontent  x\n",
+    "remind me to call the bank tomorrow": "Create the task “call the bank”\n+ due: 2",
+    "delete everything in drafts": "Delete 2 files: drafts/meeting-notes.md, drafts/q3-draft.md\n",
+    "move all files from reports to archive": "2 changes prepared",
     "I'd like you to move q3-draft.md to archive": MOVE_CARD,
     "I need you to move q3-draft.md to archive": MOVE_CARD,
     "I'd like to copy README.md to archive": "Copy README.md to archive\n",
@@ -81,6 +87,13 @@ CONFIRMABLE = {
 }
 # Questions: what can be chosen.
 ASKED = {
+    "move the Q3 reports into archive and delete the drafts": (
+        "Which one is “the Q3 reports” in “move the Q3 reports into archive”?",
+        "reports/q3-figures.csv",
+        "reports/q3-summary.md",
+        "all of them",
+    ),
+    "move the summary to archive": ("archive/q2-summary.md", "reports/q3-summary.md"),
     "delete the meeting": ("drafts/meeting-notes.md", "an event in the calendar"),
     "remove my meeting": ("drafts/meeting-notes.md", "an event in the calendar"),
     "rename the meeting to sync.md": ("drafts/meeting-notes.md", "an event in the calendar"),
@@ -106,6 +119,7 @@ ANSWERED = {
     "show me the archive": "archive/q2-summary.md",
     "find everything that mentions Lisbon": "reports/q3-summary.md",
     "find everything about revenue": "reports/q3-summary.md",
+    "find files about revenue": "Search all files for “revenue”",
     "how big is q3-summary.md": "131 B",
     "how large is the q3 summary": "131 B",
     "when was q3-summary.md changed": "reports/q3-summary.md",
