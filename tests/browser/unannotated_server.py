@@ -1,4 +1,4 @@
-"""A server whose one tool says nothing of itself: no annotations, no recipe."""
+"""A server whose tools say nothing of themselves: no annotations, no recipe."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mcp.server import MCPServer
+
+SAID = (
+    "42 logins were exported",
+    "Error: no room left, nothing was written",
+    '{"success": false}',
+    "Permission denied",
+    "Failed logins were exported",
+)
 
 
 def server(roots: Sequence[Path]) -> MCPServer:
@@ -16,5 +24,9 @@ def server(roots: Sequence[Path]) -> MCPServer:
         with (roots[0] / "poked.txt").open("a", encoding="utf-8") as file:
             file.write(at * times)
         return "poked"
+
+    @made.tool()
+    def export(number: int) -> str:
+        return SAID[number]
 
     return made

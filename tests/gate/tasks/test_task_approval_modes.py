@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from gate.actions import expiry
 from gate.rules.action import Action
 from gate.rules.action_states import Event, State
 from gate.rules.confidence import Judgement, judgement
+from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.policy import Rule
 from gate.rules.task import PauseReason, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState as S
@@ -99,6 +101,21 @@ async def test_a_step_of_a_known_kind_that_is_verified_lets_the_task_go_on(stage
     assert (task.state, task.pauses, await left(stage)) == (S.SATISFACTION, 0, [])
     assert [step.confidence.score for step in steps(task) if step.confidence] == [1.0, 1.0]
     assert any("Confidence 1.00" in entry.reason for entry in await entries(stage, "task_step_done"))
+
+
+@pytest.mark.parametrize(("before", "known"), [({}, False), ({"at": "b"}, True)])
+async def test_one_success_of_a_tool_with_other_arguments_is_no_experience_with_a_call(
+    stage: Scene, before: Mapping[str, str], known: bool
+):
+    slowly(stage)
+    await stage.confirm(await stage.prepare("poke", **before))
+    await stage.play()
+    poke = ProposedStep(Call("desk", "poke", {"at": "c"}))
+    await approved(stage, await planned(stage, poke, write("b.md")))
+    task = await confirmed(stage)
+    first, _ = steps(task)
+    assert first.confidence
+    assert (first.confidence.score, task.state) == ((1.0, S.SATISFACTION) if known else (0.79, S.PAUSED))
 
 
 # promise: GATE-09, GATE-16
