@@ -149,6 +149,7 @@ class ModelStub:
         self._assessment = assessment
         self.requests: list[Heard] = []
         self.ran_dry = False
+        self.held: asyncio.Event | None = None  # where there is one, answers wait for it
         self.base_url = ""
         self._runner: web.AppRunner | None = None
 
@@ -207,6 +208,8 @@ class ModelStub:
         heard = Heard(await request.json(), dict(request.headers))
         self.requests.append(heard)
         answer = self._next(heard)
+        if self.held:
+            await self.held.wait()
         if answer.delay:
             await asyncio.sleep(answer.delay)
         text = answer.raw if answer.raw is not None else json.dumps(_completion(answer, len(self.requests)))

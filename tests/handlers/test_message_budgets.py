@@ -166,13 +166,13 @@ async def test_what_was_assumed_for_several_changes_stands_once_on_their_card(ed
 
 
 @asynccontextmanager
-async def thinking(edge: Edge, *answers: Answer) -> AsyncIterator[None]:
+async def thinking(edge: Edge, *answers: Answer) -> AsyncIterator[ModelStub]:
     """The edge with a model for its planner, which gives these answers one after the other."""
     async with ModelStub(answers) as stub:
         model = ProviderModel(stub.config())
         try:
             edge.planner.thinks = ModelPlanner(model, edge.desk, edge.world.policy, b"a key")
-            yield
+            yield stub
         finally:
             edge.planner.thinks = None
             await model.close()

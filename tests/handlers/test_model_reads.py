@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from gate.rules.action import Session
 from gate.rules.task import Assessment, Task
 from gate.rules.task_states import TaskState
@@ -64,3 +68,24 @@ async def test_a_question_that_follows_a_plan_of_reads_adds_no_read(edge: Edge) 
         await asked(edge, "by how much?", ts, count=3)
     assert shown(messages(edge, ts)[2].blocks) == "By 50."
     assert edge.desk.reads == 2
+
+
+@pytest.mark.parametrize("assessing", [False, True], ids=["while-it-replies", "while-it-assesses"])
+async def test_after_a_stop_while_a_model_thinks_no_further_request_goes_out(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch, assessing: bool
+) -> None:
+    edge.desk.notes |= NOTES
+    async with thinking(edge, *LOOKS, says("b.md asks for more.")) as stub:
+        if assessing:
+            assert edge.planner.thinks
+            monkeypatch.setattr(edge.planner, "assess", edge.planner.thinks.assess)
+        stub.held = asyncio.Event()
+        said = await edge.ann.say(OPS, "<@UBOT> which rent is higher?")
+        await edge.ws.wait_for(lambda: stub.requests, AGES)
+        await edge.ann.say(OPS, "<@UBOT> stop", said.ts)
+        await edge.ws.wait_for(lambda: sum(run.name == "take_in" for run in edge.pump.carried) == 2, AGES)
+        stub.held.set()
+        await edge.settled()
+        assert [heard.assessing for heard in stub.requests] == [assessing]
+    (task,) = await tasks(edge, said.ts)
+    assert (task.state, edge.desk.reads) == (TaskState.STOPPED_BY_USER, 0)
