@@ -58,6 +58,27 @@ async def test_a_summary_that_nobody_holds_goes_on_and_says_so(http: Edge) -> No
     assert "Confidence: 1.00 of 1" in said_in(await story.window("plan_whole"))
 
 
+def pause_cards(edge: Edge) -> list[str]:
+    """The key of each card about a pause that was posted, whatever became of it since."""
+    posted = [str(call.sent.get("metadata", "")) for call in edge.ws.calls("chat.postMessage")]
+    assert posted
+    return [key for key in posted if ":pause:" in key]
+
+
+async def test_steps_whose_targets_are_read_back_as_approved_post_no_card_about_a_pause(edge: Edge) -> None:
+    edge.patient = True  # nobody ends a summary before its time
+    story = await begun(edge, proposes(write("a.md"), write("b.md"), write("c.md")))
+    await story.click("plan", "plan_approve")
+    assert edge.desk.notes == {"a.md": "new", "b.md": "new", "c.md": "new"}
+    task = await story.task()
+    assert (task.state, task.pauses, pause_cards(edge)) == (TaskState.SATISFACTION, 0, [])
+
+
+async def test_a_step_that_cannot_be_read_back_posts_a_card_about_a_pause(edge: Edge) -> None:
+    await summary(edge)
+    assert len(pause_cards(edge)) == 1
+
+
 async def test_a_mode_said_in_the_thread_stands_on_the_card(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md"), write("b.md")))
     await http.ann.say(OPS, "mode manual", thread_ts=story.said.ts)
