@@ -72,6 +72,15 @@ async def picture(page: Page, place: Path) -> None:
     image.quantize(256).save(place, optimize=True)
 
 
+async def look_at_modal(page: Page, name: str, shot: Callable[[str], Awaitable[None]]) -> None:
+    """Once the modal that was asked for is whole: `shot`, then close it."""
+    modal = page.get_by_test_id("modal")
+    await expect(modal).to_contain_text("reports/q3-summary.md", timeout=SECONDS)
+    await shot(name)
+    await page.get_by_test_id("modal-close").click()
+    await expect(modal).to_have_count(0, timeout=SECONDS)
+
+
 async def play(page: Page, shot: Callable[[str], Awaitable[None]]) -> None:
     """The stories; `shot` is called, with a name, for each thing that people see."""
     await expect(page.get_by_test_id("examples")).to_be_visible(timeout=SECONDS)
@@ -82,6 +91,20 @@ async def play(page: Page, shot: Callable[[str], Awaitable[None]]) -> None:
     thread = await say(page, "move the Q3 summary to the archive")
     await expect(thread.get_by_role("button", name="Confirm", exact=True)).to_be_visible(timeout=SECONDS)
     await shot("workspace")
+    await press(thread, "Edit")
+    await look_at_modal(page, "edit", shot)
+    await thread.locator("[data-action-id=more]").click(timeout=SECONDS)
+    await page.get_by_role("menuitem", name="Show everything").click(timeout=SECONDS)
+    await look_at_modal(page, "everything", shot)
+    await page.get_by_test_id("thread-close").click()
+    await page.get_by_test_id("composer").fill("/pending")
+    await page.get_by_test_id("composer").press("Enter")
+    channel = page.get_by_test_id("channel")
+    await expect(channel.locator(".ephemeral").last).to_contain_text(
+        "Waiting for a decision", timeout=SECONDS
+    )
+    await shot("pending")
+    await channel.get_by_test_id("open-thread").last.click()
     await press(thread, "Confirm")
     await expect(thread.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=SECONDS)
     await shot("done")
