@@ -183,7 +183,7 @@ def answer(own: str) -> Message:
 def _text(note: Note) -> Message:
     """Words of a planner: nothing in them is parsed, so they can call nobody and link nowhere."""
     text = str(note.body["text"])
-    return Message(escaped(text, TEXT) or "(empty)", paragraphs(text))
+    return Message(escaped(one_line(text), TEXT) or "(empty)", paragraphs(text))
 
 
 def _found(note: Note) -> Table | None:

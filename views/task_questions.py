@@ -282,7 +282,9 @@ def satisfaction(task: Task, plainly: bool = False) -> Message:
     """The result in short, and whether it was what they needed. `plainly`: without Slack's newest blocks."""
     asked = line(words("Finished: ", "bold"), words(one_line(task.text), most=EACH))
     if is_taken_back(task):
-        return Message(f"Finished: {escaped(task.text, 200)}", [rich(asked), *answers(task, not plainly)])
+        return Message(
+            f"Finished: {escaped(one_line(task.text), 200)}", [rich(asked), *answers(task, not plainly)]
+        )
     head = rich(asked, line(words(task.result or "It ran to its end.", "bold", most=600)))
     if task.state is not S.SATISFACTION:
         told = _verdict(task)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from gate.rules.action import Session
-from gate.rules.planner_port import Call, Clarify, Propose, ProposedStep
+from gate.rules.planner_port import Call, Clarify, Propose, ProposedStep, Say
 from gate.rules.task import Assessment, Missing, Question, Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Read
@@ -362,3 +362,10 @@ async def test_a_question_is_one_message_that_becomes_what_was_answered(edge: Ed
     await edge.settled()
     assert question.text == "Questions: answered"
     assert "a.md" in shown(question.blocks)
+
+
+async def test_the_notification_of_an_answer_of_several_lines_reads_as_one_line(edge: Edge) -> None:
+    edge.planner.script.append(Say("Two files:\n\n- a.md\n- b.md"))
+    said = await edge.ann.say(OPS, "<@UBOT> what is there?")
+    await edge.ws.wait_for(lambda: messages(edge, said.ts), AGES)
+    assert messages(edge, said.ts)[0].text == "Two files: / - a.md / - b.md"

@@ -220,7 +220,7 @@ def test_a_direct_message_is_not_named_as_a_channel():
 
 def test_words_of_a_planner_are_shown_and_nothing_in_them_is_parsed():
     made = sent(notices.message(note("text", text="See <https://x.example|this>, <!channel>\nsecond line")))
-    assert made.text == "See &lt;https://x.example|this&gt;, &lt;!channel&gt;\\u{a}second line"
+    assert made.text == "See &lt;https://x.example|this&gt;, &lt;!channel&gt; / second line"
     assert not parts(made.blocks, "mrkdwn")
     assert "second line" in shown(made.blocks)
 
