@@ -1,4 +1,4 @@
-"""What no message of the bot may hold: digests, JSON objects, and the ids of tools as programs write them.
+"""What no message of the bot may hold: digests, JSON objects, ids of tools as programs write them, old wording.
 
 `joined` and `running_product` hold this of every message that the bot sent through them, whatever became of it later.
 Left out are what people wrote, code between fences, and the record of `audit`.
@@ -14,6 +14,7 @@ from gate.rules.tool import ToolSpec
 from workspace.server import Workspace
 
 DIGEST = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{64}(?![0-9A-Za-z])")
+OLD_WORDS = re.compile(r"medium risk|\(UTC, UTC\+00:00\)|^\W*changes something\b")
 JSON_OBJECT = re.compile(r"""\{\s*"[^"\n]*"\s*:""")
 AUDIT = re.compile(r"^[0-9]+ entries of the record$")
 FENCED = re.compile(r"```.*?```", re.DOTALL)
@@ -71,6 +72,7 @@ def unplain(texts: Iterable[str], specs: Iterable[ToolSpec], said: str = "") -> 
             ("a digest", DIGEST),
             ("a JSON object", JSON_OBJECT),
             ("the id of a tool", ids),
+            ("an old wording", OLD_WORDS),
         ):
             found = next((m[0] for m in pattern.finditer(text) if m[0] not in said), None)
             if found is not None:

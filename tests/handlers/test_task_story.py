@@ -71,7 +71,9 @@ async def test_a_plan_is_approved_runs_and_is_judged(edge: Edge) -> None:
     # The plan's card tells of the steps that it covers.
     assert not [text for text in texts if text.startswith("Wrote")]
     assert story.card("plan").text.startswith("Finished, 2 of 2 steps done: ")
-    assert "Does this meet your needs?" in story.text("satisfaction")
+    asked = story.text("satisfaction")
+    assert "Does this meet your needs?" in asked
+    assert "No answer needed. You can also say here what should change." in asked
     await story.click("satisfaction", "task_satisfied")
     assert (await story.task()).state is TaskState.DONE
     assert "says that this meets their needs" in story.text("satisfaction")
@@ -109,11 +111,12 @@ async def test_a_finished_plan_is_taken_back_whole(http: Edge) -> None:
 
 
 async def test_what_a_plan_read_stays_when_its_changes_are_taken_back(http: Edge) -> None:
-    story = await begun(http, proposes(look("a.md"), write("b.md")))
+    story = await begun(http, proposes(look("a.md"), write("b.md")), text="read a\nwrite b")
     http.desk.notes["a.md"] = "old words"
     await story.click("plan", "plan_approve")
     await story.click("plan", "task_undo_all")
     assert "old words" in story.text("satisfaction")
+    assert story.card("satisfaction").text == "Finished: read a / write b"
     assert "Does this meet your needs?" not in story.text("satisfaction")
     assert story.buttons("satisfaction") == []
 
