@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gate.rules.action import Session
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose
@@ -140,6 +142,22 @@ async def test_always_is_given_used_listed_and_taken_back(http: Edge) -> None:
     await http.told(ANN, "Taken back: Write (desk)")
     assert "Prepared: Write drafts/d.md" in await again(http, card, "drafts/d.md")
     assert await http.ledger.grants.grants(Session(TEAM, OPS, card.said.ts)) == ()
+
+
+@pytest.mark.parametrize("words", ["make it three", "<@UBOT> no, make it three"])
+async def test_a_change_that_is_asked_for_after_always_was_given_asks_again(http: Edge, words: str) -> None:
+    card = await http.propose("write", path="drafts/a.md", content="one")
+    modal = await window(card)
+    await http.ann.submit(modal, chosen(modal, grant_which="With path inside", grant_hours="4"))
+    await http.settled()
+    assert "Wrote drafts/b.md" in await again(http, card, "drafts/b.md")
+    http.planner.script.append(Propose((Call("desk", "write", {"path": "drafts/b.md", "content": "three"}),)))
+    await http.ann.say(OPS, words, thread_ts=card.said.ts)
+    await http.ws.wait_for(
+        lambda: [m for m in http.ws.by_app(OPS, card.said.ts) if m.text == "Prepared: Write drafts/b.md"]
+    )
+    await http.settled()
+    assert http.desk.notes["drafts/b.md"] == "two"
 
 
 async def test_what_destroys_is_not_offered_and_nobody_else_gives_it(http: Edge) -> None:
