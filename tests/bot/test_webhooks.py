@@ -25,6 +25,7 @@ from bot.webhook_hosts import MAX_PER_OWNER, NameLookups
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
 from gate.rules.ports import LedgerEvent
+from gate.rules.task import Assessment, Missing, Question
 from gate.rules.webhooks import BACKOFF, Webhook, secret_of, signature
 from storage.database import open_engine
 from storage.webhooks import HookStore
@@ -134,6 +135,20 @@ async def test_a_plan_that_waits_is_announced(delivering: Delivering) -> None:
     told = [json.loads(body) for _, body in receiver.came]
     (asked,) = [one for one in told if one["type"] == "approval_requested"]
     assert (asked["task_id"], asked["details"]["asks"]) == (task.id, "plan")
+
+
+async def test_a_question_that_waits_is_announced_without_its_words(delivering: Delivering) -> None:
+    question = Question("where", "Where does it go: to the secret folder?", Missing.OUTPUTS)
+    async with receiving() as (receiver, url):
+        async with delivering(url) as (scene, store, deliveries):
+            scene.planner.assessments.append(Assessment(50, 1, (Missing.OUTPUTS,), (question,)))
+            await scene.say("write it")
+            await store.fan_out(scene.ledger)
+            await carried(scene, deliveries)
+            (task,) = await scene.ledger.tasks_of(scene.session)
+    (asked,) = [one for _, body in receiver.came if (one := json.loads(body))["type"] == "approval_requested"]
+    assert (asked["task_id"], asked["details"]) == (task.id, {"asks": "question", "number": 1})
+    assert not [body for _, body in receiver.came if b"secret" in body]
 
 
 async def test_what_fails_is_tried_again_with_the_same_id(delivering: Delivering) -> None:
