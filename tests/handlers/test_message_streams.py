@@ -11,7 +11,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.cards import Cards
-from bot.message_streams import Streams, in_parts
+from bot.message_streams import BEAT, LONGEST, PARTS, Streams, in_parts
 from gate.rules.action import Session
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
@@ -103,6 +103,20 @@ async def test_nothing_in_a_stream_is_a_link_a_mention_or_a_heading(http: Edge) 
         kinds = {part["type"] for part in parts(entry, "text") + parts(entry, "link") + parts(entry, "user")}
         assert kinds <= {"text"}
         assert not parts(entry, "markdown") + parts(entry, "image") + parts(entry, "mrkdwn")
+
+
+def test_the_longest_stream_stays_under_four_minutes() -> None:
+    assert PARTS * BEAT < LONGEST < 240
+
+
+async def test_a_stream_that_takes_too_long_is_broken_off_and_its_message_made_whole(
+    http: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.message_streams.LONGEST", 0.2)
+    http.ws.faults.on("chat.appendStream", Slow(1.0))
+    assert is_whole(await answer(http, await asked(http)))
+    assert steps(http)[0] == "startStream"
+    assert steps(http)[-1] == "update"
 
 
 class Watching(Streams):
