@@ -16,7 +16,7 @@ from workspace.server import Workspace
 DIGEST = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{64}(?![0-9A-Za-z])")
 OLD_WORDS = re.compile(r"medium risk|\(UTC, UTC\+00:00\)|^\W*changes something\b")
 JSON_OBJECT = re.compile(r"""\{\s*"[^"\n]*"\s*:""")
-AUDIT = re.compile(r"^[0-9]+ entries of the record$")
+AUDIT = re.compile(r"^[0-9]+ entr(?:y|ies) of the record$")
 FENCED = re.compile(r"```.*?```", re.DOTALL)
 WORDS = ("text", "title", "label", "hint", "description", "placeholder", "markdown_text")
 PARTS = ("text", "markdown_text", "blocks", "chunks")

@@ -10,6 +10,7 @@ from gate.rules.action import Action, CallClass, Json
 from gate.rules.audit import Line
 from gate.rules.events import open_request
 from gate.rules.past_tense import past
+from gate.rules.plurals import counted
 from gate.rules.ports import UndoEntry
 from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import PauseReason, Task
@@ -44,7 +45,7 @@ from views.block_kit import (
     words,
 )
 from views.card import confirmable
-from views.task_wording import WHY, counted, looked_at, what
+from views.task_wording import WHY, looked_at, what
 from views.tool_results import outlined
 from views.wording import CLASSES, NOBODY, decides_alone, effect, may_confirm, moment
 
@@ -200,7 +201,9 @@ def audit(lines: Sequence[Line]) -> Message:
             break
         entries.append(made)
     rest = _rest(len(lines), len(entries))
-    return Message(f"{len(entries)} entries of the record", [header("On the record"), *pack(entries), *rest])
+    return Message(
+        f"{counted(len(entries), 'entry')} of the record", [header("On the record"), *pack(entries), *rest]
+    )
 
 
 def help_text(guide: str = "") -> Message:

@@ -9,6 +9,7 @@ from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action
 from gate.rules.audit import Line
 from gate.rules.grants import Grant
+from gate.rules.plurals import counted
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.task import StopRequest, Task
 from gate.rules.task_states import TaskState
@@ -38,7 +39,7 @@ from views.block_kit import (
     words,
 )
 from views.task_progress import WISHES
-from views.task_wording import counted, mode, number, spent, state, what
+from views.task_wording import mode, number, spent, state, what
 from views.tool_results import MORE_ROWS, Table, in_table, outlined, table, table_holds
 from views.wording import effect, may_confirm
 

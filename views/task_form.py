@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gate.rules.plan_changes import StepChange
+from gate.rules.plurals import counted
 from gate.rules.task import Plan, Step
 from gate.rules.tool import ToolSpec
 from views import edit_form
 from views.block_kit import Block, clip, inline, option, plain, select, text_input, visible
 from views.block_kit import field as input_block
 from views.form_fields import Form, Schema, same
-from views.task_wording import counted, number, source, what
+from views.task_wording import number, source, what
 
 PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
 VALUE = edit_form.VALUE

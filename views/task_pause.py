@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gate.rules.past_tense import past, past_if_known
+from gate.rules.plurals import counted
 from gate.rules.reviews import undoable
 from gate.rules.steps import public_step
 from gate.rules.task import NOBODY, PauseReason, StepState, Task
@@ -32,7 +33,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import ANSWER, EACH, WORDS
-from views.task_wording import WHY, counted, ended, fields_and_text, looked_at, what
+from views.task_wording import WHY, ended, fields_and_text, looked_at, what
 from views.task_wording import number as place
 from views.tool_results import gave, in_words
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gate.rules import plans
 from gate.rules.action import CallClass, Verdict
+from gate.rules.plurals import counted
 from gate.rules.task import Plan, Step, StepState, Task
 from views import task_buttons as buttons
 from views.block_kit import (
@@ -27,7 +28,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import decisions
-from views.task_wording import Shown, counted, in_a_line, in_short, number, unusual_mode, weigh, whole
+from views.task_wording import Shown, in_a_line, in_short, number, unusual_mode, weigh, whole
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gate.rules.action import CallClass
 from gate.rules.plans import is_taken_back
+from gate.rules.plurals import counted
 from gate.rules.task import NOBODY, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
@@ -30,7 +31,7 @@ from views.block_kit import (
     words,
 )
 from views.task_questions import answers
-from views.task_wording import counted, effect, ended, mark, number, unusual_mode, waits
+from views.task_wording import effect, ended, mark, number, unusual_mode, waits
 
 S = TaskState
 MOST = 50  # steps that a plan block takes, and one card names

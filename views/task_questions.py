@@ -9,6 +9,7 @@ from itertools import accumulate, chain, groupby
 
 from gate.rules.action import CallClass
 from gate.rules.plans import SMALL, is_taken_back
+from gate.rules.plurals import counted
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import Step, StepState, is_shown_in_thread
 from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
@@ -39,7 +40,7 @@ from views.block_kit import (
     text_input,
     words,
 )
-from views.task_wording import counted, effect, ended, fields_and_text
+from views.task_wording import effect, ended, fields_and_text
 from views.task_wording import number as number_of
 from views.tool_results import MORE_ROWS, in_table, in_words, table, table_holds
 

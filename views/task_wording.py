@@ -7,6 +7,7 @@ import re
 from gate.rules import plans
 from gate.rules.action import CallClass, Json, Preview, Verdict
 from gate.rules.past_tense import past_if_known
+from gate.rules.plurals import counted
 from gate.rules.settings import Switches
 from gate.rules.steps import HIDDEN, is_shown_in_thread, public_step
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
@@ -100,10 +101,6 @@ def ended(task: Task) -> str:
 def number(plan: Plan, step: Step) -> int:
     """Its place in the order that people see, from 1."""
     return next((i for i, one in enumerate(plan.steps, 1) if one.id == step.id), 0)
-
-
-def counted(amount: int, noun: str) -> str:
-    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
 
 
 def waits(step: Step) -> bool:

@@ -12,6 +12,7 @@ from gate.rules.action_states import State
 from gate.rules.confidence import admitted_failure
 from gate.rules.past_tense import past
 from gate.rules.permissions import deciders
+from gate.rules.plurals import counted
 from views.block_kit import mention, mentions
 
 S = State
@@ -146,13 +147,8 @@ def amount(affected: Sequence[Affected]) -> str:
     kinds = Counter(thing.kind for thing in affected)
     if "other" in kinds or not all(KIND.fullmatch(kind) for kind in kinds):
         return f"{len(affected):,} thing{'s' * (len(affected) != 1)}"
-    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in sorted(kinds.items())]
+    named = [f"{counted(count, kind)}" for kind, count in sorted(kinds.items())]
     return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
-
-
-def plural(noun: str) -> str:
-    """Of a regular noun."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in tuple("aeou") else f"{noun}s"
 
 
 def reversible(undo: str) -> str:

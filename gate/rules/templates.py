@@ -13,8 +13,11 @@ from typing import TypeVar
 
 from gate.rules.action import Json
 from gate.rules.diffs import differing_files, excerpted_files
+from gate.rules.plurals import counted
 
-PLACEHOLDER = re.compile(r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+))?\}", re.IGNORECASE)
+PLACEHOLDER = re.compile(
+    r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+)(?::([a-z]+(?: [a-z]+)*))?)?\}", re.IGNORECASE
+)
 NAMED = ("display_name", "displayName", "name", "login")
 MAX_NAMES = 12
 EVERY_NAME = ("*", "*.*", "**", "**/*")  # patterns
@@ -106,6 +109,14 @@ def _download(value: Json) -> re.Match[str]:
     return found
 
 
+def _counted(value: Json, noun: str) -> str:
+    """A number, or how many are in a list, with the noun: `1 row`, `2 rows`."""
+    amount = len(value) if isinstance(value, list | dict) else value
+    if not isinstance(amount, int):
+        raise ValueError("it is neither a number nor a list")
+    return counted(amount, noun)
+
+
 FILTERS: dict[str, Callable[[Json], str]] = {
     "name": _last_part,
     "place": lambda v: "all files" if v in (".", "") else str(v),
@@ -165,11 +176,18 @@ def look_up(path: str, scope: Mapping[str, Json]) -> Json:
 
 def _text(found: re.Match[str], scope: Mapping[str, Json]) -> str:
     if found[2]:
-        if found[2] not in FILTERS:
-            raise TemplateError(f"{found[0]}: there is no filter “{found[2]}”")
-        return _filtered(FILTERS[found[2]], found, scope)
+        return _filtered(_filter_of(found), found, scope)
     value = look_up(found[1], scope)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _filter_of(found: re.Match[str]) -> Callable[[Json], str]:
+    """The filter of a placeholder, with its noun where it takes one. Raises TemplateError."""
+    if found[2] == "counted" and found[3]:
+        return lambda value: _counted(value, found[3])
+    if found[2] not in FILTERS or found[3]:
+        raise TemplateError(f"{found[0]}: there is no filter “{found[0].partition('|')[2][:-1]}”")
+    return FILTERS[found[2]]
 
 
 def _filtered(change: Callable[[Json], _T], found: re.Match[str], scope: Mapping[str, Json]) -> _T:
@@ -192,8 +210,8 @@ def names(template: Json) -> set[tuple[str, ...]]:
     if not isinstance(template, str):
         return set()
     for found in PLACEHOLDER.finditer(template):
-        if found[2] and found[2] not in FILTERS:
-            raise TemplateError(f"{found[0]}: there is no filter “{found[2]}”")
+        if found[2]:
+            _filter_of(found)
     return {tuple(STEP.findall(found[1])) for found in PLACEHOLDER.finditer(template)}
 
 

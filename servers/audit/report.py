@@ -226,8 +226,12 @@ class LogReport:
         """As Markdown, with at most so many of the entries."""
         listed = self.lines[-shown:] if shown else []
         left_out = self.total - len(listed)
-        older = f"{left_out} older ones are not listed."
-        beside = f"{left_out} entries are in the other parts." if self.part else older
+        older = f"{left_out} older {'one is' if left_out == 1 else 'ones are'} not listed."
+        beside = (
+            f"{left_out} {'entry is' if left_out == 1 else 'entries are'} in the other parts."
+            if self.part
+            else older
+        )
         chain = (
             "no number is missing and each entry names the one before" if self.unbroken else "IT IS BROKEN"
         )

@@ -100,7 +100,8 @@ class Tools:
             entries=span.entries,
             actors=people,
             tools=tools,
-            text=f"{calls} calls of {len(tools)} tools by {', '.join(people) or 'nobody'}.\n\n{sums(tools)}\n",
+            text=f"{answers.counted(calls, 'call')} of {answers.counted(len(tools), 'tool')} by "
+            f"{', '.join(people) or 'nobody'}.\n\n{sums(tools)}\n",
         )
 
     def _newest(self) -> str:

@@ -38,7 +38,7 @@ from servers.data.models import (
     TwinsPlan,
 )
 from servers.filesystem import answers, path_arguments
-from servers.filesystem.answers import spoken
+from servers.filesystem.answers import counted, spoken
 from servers.filesystem.models import ExpectedArg, Written
 from servers.filesystem.paths import Place, Roots
 from servers.filesystem.trash import KEEP
@@ -118,7 +118,7 @@ class Tools:
             unique=left,
             keep=about["keep"],
             truncated=truncated,
-            summary=f"{_counted(total, 'record')}, {_counted(total - left, 'duplicate')} in {_counted(many, 'group')}; "
+            summary=f"{counted(total, 'record')}, {counted(total - left, 'duplicate')} in {counted(many, 'group')}; "
             f"without duplicates: {left}.{shown}",
         )
 
@@ -135,7 +135,7 @@ class Tools:
         about = told.about
         listed, more = answers.fitting(map(Anomaly.model_validate, json.loads(told.data)), MOST_ANOMALIES)
         named = ", ".join(dict.fromkeys(one.column for one in listed)) or "none"
-        many = _counted(len(listed), "unusual thing")
+        many = counted(len(listed), "unusual thing")
         said = f"more than {many}: these are the first" if more else many
         return Anomalies(
             path=told.said,
@@ -144,7 +144,7 @@ class Tools:
             assumed=about["assumed"],
             anomalies=listed,
             truncated=more,
-            summary=f"{_counted(about['records'], 'record')}, {said}, in these columns: {named}.",
+            summary=f"{counted(about['records'], 'record')}, {said}, in these columns: {named}.",
         )
 
     @spoken
@@ -260,10 +260,6 @@ def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.T
     return told
 
 
-def _counted(amount: int, noun: str) -> str:
-    return f"{amount} {noun}{'s' * (amount != 1)}"
-
-
 def _digest(told: sources.Told, target: str) -> str:
     """SHA-256 over the records that were looked at and what they take the place of."""
     return hashlib.sha256(f"{told.source} {target}".encode()).hexdigest()
@@ -353,7 +349,7 @@ CARDS: dict[str, Card] = {
     "write_csv": makes(
         "Write CSV file",
         "Write",
-        "Write {args.rows|count} rows to {args.path}{capture.plan.note}",
+        "Write {args.rows|counted:row} to {args.path}{capture.plan.note}",
         targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
         noun="{args.path|name}",
         capture={
@@ -370,8 +366,8 @@ CARDS: dict[str, Card] = {
     "write_without_duplicates": makes(
         "Write without duplicates",
         "Write",
-        "Write {capture.plan.rows} rows of {args.source} to {args.destination}, leaving out "
-        "duplicates: {capture.plan.left_out}{capture.plan.note}",
+        "Write {capture.plan.rows|counted:row} of {args.source} to {args.destination}, leaving out "
+        "{capture.plan.left_out|counted:duplicate}{capture.plan.note}",
         targets={"paths": ["source", "destination"], "reported": ["{capture.plan.path}"]},
         noun="{args.destination|name}",
         capture={"plan": call("preview_without_duplicates", call="{args}")},

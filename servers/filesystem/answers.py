@@ -34,6 +34,11 @@ def fitting(entries: Iterable[Entry], limit: int = MOST_ENTRIES) -> tuple[list[E
     return taken, False
 
 
+def counted(amount: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{amount:,} {noun}{'s' * (amount != 1)}"
+
+
 def fits(text: str) -> bool:
     """Whether a text fits, with its quotes and line breaks escaped."""
     return len(text) <= MOST_CHARACTERS and len(json.dumps(text, ensure_ascii=False)) <= MOST_CHARACTERS

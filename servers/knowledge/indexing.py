@@ -16,7 +16,7 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, listing, paths, text, trash, trees
+from servers.filesystem import answers, disk, listing, paths, text, trash, trees
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
@@ -170,14 +170,14 @@ class Change:
         named += [(one.said, "changed", one.size) for one in self.changed]
         named += [(said, "gone, taken out", 0) for said in self.removed]
         files = [Item(name=f"{said} ({what})", kind="file", size=size) for said, what, size in named]
-        parts = f"{self.missing:,} parts in the index are found by what they mean, too"
+        parts = f"{answers.counted(self.missing, 'part')} in the index will be found by what they mean, too"
         return [*files, *([Item(name=parts, kind="other")] if self.missing else [])]
 
     def must_be_something(self) -> None:
         """Raise ToolError when nothing is to be done, or more than one call takes."""
         if not self.items:
             skipped = (
-                f" ({len(self.skipped)} files hold secrets or no text that can be read)"
+                f" ({answers.counted(len(self.skipped), 'file')} with secrets or without text that can be read)"
                 if self.skipped
                 else ""
             )

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from servers.command_line import Clock
 from servers.filesystem import answers, disk, file_ops
-from servers.filesystem.answers import spoken
+from servers.filesystem.answers import counted, spoken
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, opened, spot
 from servers.filesystem.trash import KEEP
@@ -228,7 +228,7 @@ class Reading:
         root, before = indexing.kept(self.roots, record)
         now = indexing.stored(root)
         sizes = [indexing.ask(data, "counts")[0]["files"] for data in (now, before)]
-        name = f"the index: from {sizes[0]} files back to {sizes[1]}"
+        name = f"the index: from {counted(sizes[0], 'file')} back to {sizes[1]:,}"
         return Restoring(
             record=record,
             path=self.roots.place(root, ()).said,
@@ -412,7 +412,7 @@ CARDS: dict[str, Card] = {
     "index_folder": change(
         "Index folder",
         "Index",
-        "Index {args.path}: {capture.plan.added} new files",
+        "Index {args.path|place}: {capture.plan.added|counted:new file}",
         targets={"looks": ["path"]},
         risk="low",
         noun="{args.path|name}",

@@ -164,9 +164,11 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     if looked.budget.closed:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
     if looked.skipped:
-        notes.append(f"{len(looked.skipped)} files could not be looked into: see skipped.")
+        notes.append(f"{answers.counted(len(looked.skipped), 'file')} could not be looked into: see skipped.")
     if looked.partly:
-        notes.append(f"{len(looked.partly)} files were looked into in part: see skipped.")
+        notes.append(
+            f"{answers.counted(len(looked.partly), 'file')} could be looked into only in part: see skipped."
+        )
     done = looked.told + sum(one.path == looked.at for one in found)
     return Scan(
         path=place.said,
@@ -178,7 +180,7 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
         truncated=stopped,
         next_cursor=(f"{done}:{looked.at}" if looked.at else cursor) if stopped else "",
         note=" ".join(notes),
-        summary=f"{looked.files} files looked through, and found: {told}.",
+        summary=f"{answers.counted(looked.files, 'file')} looked through, and found: {told}.",
     )
 
 
@@ -329,7 +331,7 @@ def duplicates(roots: Roots, path: str, smallest: int) -> Duplicates:
 
 
 def _told(files: int, groups: int, wasted: int) -> str:
-    looked = f"{files:,} file{'s' * (files != 1)}"
+    looked = answers.counted(files, "file")
     if not groups:
         return f"No duplicates among {looked}."
     several = "1 file is" if groups == 1 else f"{groups:,} files are"
@@ -397,8 +399,8 @@ def cleanup(roots: Roots, path: str, now: datetime, old_days: int, large: int) -
                 ],
             )
         ),
-        summary=f"{len(seen)} files looked at, {len(proposals)} proposals; deleting would free {free:,} bytes. "
-        "Nothing was changed.",
+        summary=f"{answers.counted(len(seen), 'file')} looked at, {answers.counted(len(proposals), 'proposal')}; "
+        f"deleting would free {answers.counted(free, 'byte')}. Nothing was changed.",
     )
 
 
@@ -407,7 +409,7 @@ def _unchecked(seen: list[Seen], looked: Looked) -> str:
     count = sum(one.size > MOST_CHECKED for one in seen) + len(looked.skipped) + len(looked.partly)
     return (
         f"Not looked into for secrets, or only in part, because they are no text, cannot be read, or are larger than "
-        f"{MOST_CHECKED >> 20} MB: {count:,} of {len(seen):,} files."
+        f"{MOST_CHECKED >> 20} MB: {count:,} of {answers.counted(len(seen), 'file')}."
         if count
         else ""
     )

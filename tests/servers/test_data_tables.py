@@ -87,7 +87,7 @@ async def test_more_records_than_arguments_carry_are_written_each_once(tmp_path:
         late = await gate.refused("write_without_duplicates", **seen.args)
         none = await gate.blind("write_without_duplicates", **call | {"source": "once.csv"})
         await gate.undo(done)
-    assert seen.preview.summary == ("Write 29000 rows of many.csv to once.csv, leaving out duplicates: 1000")
+    assert seen.preview.summary == ("Write 29,000 rows of many.csv to once.csv, leaving out 1,000 duplicates")
     assert seen.preview.diff.count("- row 29") == 200
     assert "… and 800 more rows" in seen.preview.diff
     assert len(json.dumps(seen.args)) < 1_000
@@ -249,7 +249,7 @@ async def test_more_things_than_fit_are_said_to_be_more(tmp_path: Path) -> None:
     async with data(tmp_path, t_csv="\n".join(["a,n", *rows, *rows])) as ask:
         odd = await ask("summarize_anomalies", path="t.csv")
     assert odd["truncated"]
-    assert "1200 records, more than 500 unusual things: these are the first" in odd["summary"]
+    assert "1,200 records, more than 500 unusual things: these are the first" in odd["summary"]
 
 
 async def test_a_list_that_must_be_read_as_a_whole_has_a_smaller_limit_and_says_what_to_do(

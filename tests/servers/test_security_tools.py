@@ -178,7 +178,7 @@ async def test_documents_are_looked_into_and_what_cannot_be_is_named(tmp_path: P
     assert [one["kind"] for one in document["findings"]] == ["email"]
     assert [one["path"] for one in folder["findings"]] == ["a.docx", "deep/b.txt"]
     assert folder["skipped"] == ["raw.bin is not text"]
-    assert "1 files could not" in folder["note"]
+    assert "1 file could not" in folder["note"]
 
 
 async def test_files_with_the_same_bytes_are_found(tmp_path: Path) -> None:

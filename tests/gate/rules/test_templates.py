@@ -9,6 +9,7 @@ SCOPE = {
     "args": {
         "path": "a/b.md",
         "n": 3,
+        "one": ["a"],
         "list": [1, 2],
         "diff": "--- a.md\n+++ b.md",
         "json": '{"path": "a.md", "patch": "+x"}',
@@ -30,6 +31,12 @@ SCOPE = {
         ("{capture.before.items[0].id}", 7),
         ("Move {args.path|name} ({args.list|count})", "Move b.md (2)"),
         ("{args.n} of {args.n}", "3 of 3"),
+        ("Write {args.list|counted:row}", "Write 2 rows"),
+        (
+            "Write {args.one|counted:new entry}, {args.list|counted:new entry}",
+            "Write 1 new entry, 2 new entries",
+        ),
+        ("{args.n|counted:row}", "3 rows"),
         ({"a": ["{args.n}", {"b": "{args.path|size}"}]}, {"a": [3, {"b": "6 B"}]}),
         ("no placeholder {} { }", "no placeholder {} { }"),
         ("{args.list|json}", "[1, 2]"),
@@ -56,6 +63,9 @@ def test_templates_are_filled_and_lone_placeholders_keep_their_type(template, va
         "{args.path.deeper}",
         "{args.list[9]}",
         "x {args.n|frob}",
+        "{args.n|counted}",
+        "{args.n|count:row}",
+        "{args.path|counted:row}",
         "{args.broken|excerpted}",
     ],
 )
