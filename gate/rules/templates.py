@@ -119,7 +119,9 @@ def _counted(value: Json, noun: str) -> str:
 
 FILTERS: dict[str, Callable[[Json], str]] = {
     "name": _last_part,
-    "place": lambda v: "all files" if v in (".", "") else str(v),
+    "place": lambda v: (
+        "all files" if v in (".", "") else v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)
+    ),
     "size": lambda v: human_size(v if isinstance(v, int) else len(str(v).encode("utf-8", "surrogatepass"))),
     "count": lambda v: str(len(v) if isinstance(v, list | dict) else 1),
     "lines": lambda v: str(len(str(v).splitlines())),

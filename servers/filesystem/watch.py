@@ -316,7 +316,7 @@ CARDS: dict[str, Card] = {
     "watch_folder": _card(
         "Watch folder",
         "Watch",
-        f"Start watching {{args.path}}: for {HOURS} hours, what changes is told here",
+        f"Start watching {{args.path|place}}: for {HOURS} hours, what changes is told here",
         follow={
             **call("list_changes", path="{result.path}", look="{result.look}"),
             "title": "Changes in {result.path}",
@@ -328,7 +328,7 @@ CARDS: dict[str, Card] = {
     "unwatch_folder": _card(
         "Stop watching folder",
         "Unwatch",
-        "Stop watching {args.path}",
+        "Stop watching {args.path|place}",
         recoverable="Until the folder is watched anew",
         undo=[{"unless": "{args.look}", **call("watch_folder", path="{result.path}", resume=True)}],
     ),

@@ -403,7 +403,7 @@ CARDS: dict[str, Card] = {
     "get_related_chunks": reading(
         "Find related parts", "Look for parts like {args.chunk}", paths=["chunk"], found=["hits[].path"]
     ),
-    "check_index": reading("Check the index", "Look at the index of {args.path}", looks=["path"]),
+    "check_index": reading("Check the index", "Look at the index of {args.path|place}", looks=["path"]),
     "preview_index": reading("Preview indexing", "Look at what would be indexed", looks=["call.path"]),
     "preview_update": reading(
         "Preview an update of the index", "Look at what would be updated", looks=["call.path"]
@@ -423,7 +423,7 @@ CARDS: dict[str, Card] = {
     "update_index": change(
         "Update index",
         "Update",
-        "Update the index of {capture.plan.path}",
+        "Update the index of {capture.plan.path|place}",
         targets={"looks": ["path"]},
         risk="low",
         noun="{capture.plan.path|name}",
@@ -434,7 +434,7 @@ CARDS: dict[str, Card] = {
     "restore_index": change(
         "Put the index back",
         "Put back",
-        "Put back the index of {capture.plan.path}",
+        "Put back the index of {capture.plan.path|place}",
         risk="low",
         noun="{capture.plan.path|name}",
         capture={"plan": call("preview_restore_index", record="{args.record}")},

@@ -317,10 +317,14 @@ def _crypt(title: str, verb: str, preview: str) -> Card:
 
 
 CARDS: dict[str, Card] = {
-    "scan_for_pii": reading("Find personal data", "Look for personal data in {args.path}", looks=["path"]),
-    "scan_for_secrets": reading("Find secrets", "Look for secrets in {args.path}", looks=["path"]),
-    "find_duplicates": reading("Find duplicates", "Find duplicates in {args.path}", looks=["path"]),
-    "propose_cleanup": reading("Propose a clean-up", "Look what could go in {args.path}", looks=["path"]),
+    "scan_for_pii": reading(
+        "Find personal data", "Look for personal data in {args.path|place}", looks=["path"]
+    ),
+    "scan_for_secrets": reading("Find secrets", "Look for secrets in {args.path|place}", looks=["path"]),
+    "find_duplicates": reading("Find duplicates", "Find duplicates in {args.path|place}", looks=["path"]),
+    "propose_cleanup": reading(
+        "Propose a clean-up", "Look what could go in {args.path|place}", looks=["path"]
+    ),
     "show_recipient": reading("Show public key", "Show the public key"),
     "preview_encrypt": reading(
         "Preview encrypting", "Look at what would be encrypted", looks=["call.path", "call.destination"]
