@@ -95,7 +95,8 @@ def _reason(task: Task) -> str:
 
 
 def _gave(task: Task) -> list[Block]:
-    """What the step gave that is to be looked at, in words; before it goes on by itself only what is news."""
+    """What the step gave that is to be looked at, in words, unless the reason quotes it; before it goes on by itself
+    only what is news."""
     current = task.plan.current if task.plan else None
     step = looked_at(task, task.pauses) or (current if task.why is PauseReason.DOUBT else None)
     if step is None:
@@ -105,6 +106,7 @@ def _gave(task: Task) -> list[Block]:
         told = gave(fields, text, f"{what(step)}\n{past(what(step))}", GAVE)
     else:
         told = in_words(fields, text, GAVE)
+        told = "" if f"“{told.strip()}”" in _reason(task) else told
     return pack(boxes(clip(told, GAVE))) if told else []
 
 

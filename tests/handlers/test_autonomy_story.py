@@ -9,7 +9,9 @@ import pytest
 from gate.rules.action import Session
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose
+from gate.rules.task import PauseReason
 from gate.rules.task_states import TaskState
+from gate.rules.tool import Answer
 from tests.handlers.slack_task import Story, begun, proposes, write
 from tests.slack_app import ANN, BEN, OPS, TEAM, Card, Edge, said_in
 from tests.views.samples import shown
@@ -171,3 +173,21 @@ async def test_what_destroys_is_not_offered_and_nobody_else_gives_it(http: Edge)
     modal = await card.modal(BEN, "message")
     assert "Only <@U_ANN>" in said_in(modal)
     assert (await card.action()).state is State.PREPARED
+
+
+async def test_a_failure_that_a_result_admits_is_told_once_at_the_pause(http: Edge) -> None:
+    error = "Error: the disk is full"
+    http.desk._change = lambda tool, given: Answer(error, {"result": error})  # type: ignore[method-assign]
+    story = await begun(http, proposes(write("a.md"), write("b.md")))
+    await story.click("plan", "plan_approve")
+    assert (await story.task()).why is PauseReason.DOUBT
+    assert story.text("pause").count("the disk is full") == 1
+    assert "Its result says that it failed: “Error: the disk is full”" in story.text("pause")
+
+
+async def test_what_a_result_says_besides_its_failure_stays_at_the_pause(http: Edge) -> None:
+    error = "Error: the disk is full\nAt least 3 MB are needed."
+    http.desk._change = lambda tool, given: Answer(error, {"result": error})  # type: ignore[method-assign]
+    story = await begun(http, proposes(write("a.md"), write("b.md")))
+    await story.click("plan", "plan_approve")
+    assert "At least 3 MB are needed." in story.text("pause")
