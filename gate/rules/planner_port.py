@@ -131,6 +131,7 @@ class CallReport:
     author: str = ""  # whose words `text` is: a user's id, CODE, or "" where it may quote anybody
     # It is for whoever asked alone: neither what it was given nor what it gave is told here
     private: bool = False
+    summary: str = ""  # the first line of its card, where it has one and is not private
 
 
 @dataclass(frozen=True, slots=True)

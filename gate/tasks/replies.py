@@ -219,9 +219,10 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
     if not action.is_finished and action.state is not State.UNKNOWN:
         return CallReport(place, UNDER_REVIEW if action.under_review else WAITING, action.preview.summary)
     if action.judged is not None and not action.judged.kept:
-        return CallReport(place, DROPPED, action.judged.comment, None, action.judged.by)
+        said = action.judged
+        return CallReport(place, DROPPED, said.comment, by=said.by, summary=action.preview.summary)
     if dropped:
-        return CallReport(place, DROPPED, "")
+        return CallReport(place, DROPPED, "", summary=action.preview.summary)
     outcome = released(action)
     return CallReport(
         place,
@@ -231,6 +232,7 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
         action.decided_by,
         action.edited_by,
         "" if outcome else _reason_author(action),
+        summary=action.preview.summary,
     )
 
 

@@ -369,3 +369,25 @@ async def test_the_notification_of_an_answer_of_several_lines_reads_as_one_line(
     said = await edge.ann.say(OPS, "<@UBOT> what is there?")
     await edge.ws.wait_for(lambda: messages(edge, said.ts), AGES)
     assert messages(edge, said.ts)[0].text == "Two files: / - a.md / - b.md"
+
+
+async def test_an_earlier_change_is_named_as_on_its_card_beside_what_a_model_says_of_it(edge: Edge) -> None:
+    answers = (
+        calls(("desk__write", {"path": "a.md", "content": "hello"})),
+        says("Done."),
+        says("Yes, I added it."),
+    )
+    async with thinking(edge, *answers):
+        said = await edge.ann.say(OPS, "<@UBOT> please write a.md")
+        await edge.ws.wait_for(lambda: messages(edge, said.ts), AGES)
+        await edge.settled()
+        await edge.ann.click(messages(edge, said.ts)[0], "confirm")
+        await edge.settled()
+        await edge.ann.say(OPS, "<@UBOT> did you add it?", said.ts)
+        await edge.ws.wait_for(lambda: len(messages(edge, said.ts)) == 2, AGES)
+        await edge.settled()
+    told = shown(messages(edge, said.ts)[1].blocks)
+    assert "Yes, I added it." in told
+    assert "Earlier in this thread:" in told
+    assert "Wrote a.md." in told
+    assert "was done" not in told

@@ -18,6 +18,11 @@ READ = ("files__read_file", {"path": "a.md"})
 LIE = "Done. I have deleted a.md."
 
 
+def moved() -> CallReport:
+    """The report of MOVE once it was done."""
+    return replace(done(0, by=ANN), summary="Move a to b")
+
+
 # promise: VERB-11
 async def test_a_claim_without_any_call_is_replaced_by_the_real_outcome() -> None:
     async with planning([says(LIE)]) as (planner, _):
@@ -36,7 +41,6 @@ async def test_a_claim_without_any_call_is_replaced_by_the_real_outcome() -> Non
         (CallReport(0, "unknown", ""), "may or may not have happened"),
         (CallReport(0, "cancelled", "", by=ANN), f"was cancelled by <@{ANN}>"),
         (CallReport(0, "refused", "the policy says no"), "was refused: the policy says no"),
-        (CallReport(0, "undone", "", by=ANN), "was done and taken back"),
     ],
 )
 async def test_a_claim_about_a_call_that_did_not_run_is_replaced(told: CallReport, truth: str) -> None:
@@ -48,12 +52,33 @@ async def test_a_claim_about_a_call_that_did_not_run_is_replaced(told: CallRepor
     assert "I have deleted" not in last.reply.text
 
 
+@pytest.mark.parametrize(
+    ("told", "truth"),
+    [
+        (CallReport(0, "undone", "", by=ANN, summary="Delete a.md"), "• Deleted a.md; taken back since."),
+        (CallReport(0, "held", "", summary="Delete a.md"), "• Deleted a.md; its result waits for a review."),
+        (CallReport(0, "dropped", "", summary="Delete a.md"), "• Deleted a.md; its result was rejected."),
+        (CallReport(0, "dropped", "", private=True), "• Deleted file; its result was rejected."),
+        (CallReport(0, "dropped", "", summary="Frob a.md"), "• Frob a.md was done; its result was rejected."),
+        (CallReport(0, "failed", "disk full", summary="Delete a.md"), "• Delete a.md failed: disk full"),
+    ],
+)
+async def test_what_became_of_a_call_is_told_with_the_first_line_of_its_card(
+    told: CallReport, truth: str
+) -> None:
+    async with planning([calls(DELETE), says(LIE)]) as (planner, _):
+        asked = turn()
+        last = await reply(planner, then(asked, await reply(planner, asked), told))
+    assert isinstance(last.reply, Say)
+    assert truth in last.reply.text
+
+
 async def test_a_claim_about_some_calls_is_replaced_by_all_outcomes() -> None:
     async with planning([calls(MOVE, DELETE), says("I moved a and deleted a.md.")]) as (planner, _):
         asked = turn()
-        last = await reply(planner, then(asked, await reply(planner, asked), done(0, by=ANN), rejected(1)))
+        last = await reply(planner, then(asked, await reply(planner, asked), moved(), rejected(1)))
     assert isinstance(last.reply, Say)
-    assert "• Move file was done." in last.reply.text
+    assert "• Moved a to b." in last.reply.text
     assert f"• Delete file was rejected by <@{ANN}>." in last.reply.text
 
 
@@ -131,11 +156,11 @@ async def test_a_true_sentence_about_an_earlier_change_stays_beside_what_was_don
     text = "Yes, I have moved a to b."
     async with planning([calls(MOVE), says("Done."), says(text)]) as (planner, _):
         first = turn("move a to b")
-        moved = then(first, await reply(planner, first), done(by=ANN))
-        await reply(planner, moved)
+        before = then(first, await reply(planner, first), moved())
+        await reply(planner, before)
         asked = replace(turn("did you move it?"), id="turn-2")
-        replied = await planner.reply(asked, brief("did you move it?", earlier=(moved,)), ())
+        replied = await planner.reply(asked, brief("did you move it?", earlier=(before,)), ())
     assert isinstance(replied.reply, Say)
     assert replied.reply.text.startswith(text)
     assert "Nothing was changed for this message. Earlier in this thread:" in replied.reply.text
-    assert "• Move file was done." in replied.reply.text
+    assert "• Moved a to b." in replied.reply.text

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.outcome_claims import claims_outcome
+from gate.rules.past_tense import past
 from gate.rules.planner_port import (
     CODE,
     Call,
@@ -47,8 +48,6 @@ REPLIES_AFTER_REFUSAL = 2  # replies of the model after a refusal, before the tu
 MOST_FAILURES = 2  # of the same call, after which a turn does not make it again
 MAX_SHOWN = 200  # characters of a reason or a result in a summary
 STATUS_WORDS = {
-    "succeeded": "was done",
-    "undone": "was done and taken back",
     "failed": "failed",
     "denied": "was not allowed",
     "refused": "was refused",
@@ -58,8 +57,12 @@ STATUS_WORDS = {
     "expired": "expired: nobody decided in time",
     "unknown": "may or may not have happened",
     "waiting": "waits for a decision",
-    "held": "was done; its result waits for a review",
-    "dropped": "was done; its result was rejected",
+}
+PAST_WORDS = {  # behind what was done, in the past
+    "succeeded": "",
+    "undone": "; taken back since",
+    "held": "; its result waits for a review",
+    "dropped": "; its result was rejected",
 }
 LEFT_OUT = "The model described this differently, so its text is left out."
 NOTHING_CHANGED = "Nothing was changed for this message."
@@ -107,21 +110,23 @@ def outcome_summary(turn: Turn, is_read: IsRead, name_of: NameOf) -> str:
 
 def _change_lines(turn: Turn, is_read: IsRead, name_of: NameOf) -> list[str]:
     return [
-        f"• {name_of(call)} {_outcome_text(result)}"
+        f"• {_outcome_line(_shorten(result.summary) or name_of(call), result)}"
         for exchange in turn.exchanges
         for call, result in call_results(exchange)
         if not is_read(call)
     ]
 
 
-def _outcome_text(result: CallReport) -> str:
+def _outcome_line(what: str, result: CallReport) -> str:
+    if result.status in PAST_WORDS:
+        return f"{past(what) or f'{what} was done'}{PAST_WORDS[result.status]}."
     by = f" by <@{result.by}>" if result.by and result.status in REFUSALS else ""
     reason = (
         f": {_shorten(result.text)}"
         if result.text and result.status in (*REFUSALS, "failed", "refused")
         else "."
     )
-    return f"{STATUS_WORDS.get(result.status, result.status)}{by}{reason}"
+    return f"{what} {STATUS_WORDS.get(result.status, result.status)}{by}{reason}"
 
 
 def _shorten(text: str) -> str:
