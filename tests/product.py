@@ -66,15 +66,17 @@ async def running_product(
     policy: str = "",
     servers: Sequence[ServerConfig] = (),
     model: ModelConfig | None = None,
+    phrases: Path | None = None,
     first: bool = False,
 ) -> AsyncIterator[Product]:
-    """Start everything below `home`, and stop it again. `policy`: the text of a policy file. `first`: there is no
-    database yet; else there is one with all tables and no rows, which saves two fifths of the start."""
+    """Start everything below `home`, and stop it again. `policy`: the text of a policy file. `phrases`: another
+    file of phrases. `first`: there is no database yet; else there is one with all tables and no rows, which saves two
+    fifths of the start."""
     if not first:
         await asyncio.to_thread(_put_tables, home / "countersign.db")
     settings = Settings.load({"COUNTERSIGN_HOME": str(home)}, home)
     settings = replace(settings, limits=limits or settings.limits, servers=tuple(servers))
-    settings = replace(settings, model=model)
+    settings = replace(settings, model=model, phrases=phrases or settings.phrases)
     if policy:
         (home / "policy.yaml").write_text(policy, encoding="utf-8")
         settings = replace(settings, policy=home / "policy.yaml")

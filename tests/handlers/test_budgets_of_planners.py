@@ -24,6 +24,28 @@ from workspace.state import Message, View
 
 SHRED = ("desk__shred", {"path": "a.md"})
 PATHS = ("a.md", "b.md", "c.md")
+BUNDLED = Path(__file__).parents[2] / "manifests" / "phrases.yaml"
+SEVEN = """runbooks:
+  - name: close-month
+    title: Close the month
+    description: Files the figures, and plans what is left to do.
+    parameters: [{name: month, question: "Which month is closed?"}]
+    steps:
+      - say: "what is in reports"
+      - call: filesystem.create_folder
+        args: {path: "archive/{month}"}
+      - say: "copy reports/q3-figures.csv to archive/{month}/figures.csv"
+      - call: filesystem.write_file
+        args: {path: "archive/{month}/note.md", content: "Closed."}
+      - call: task.create_task
+        args: {title: "Check the figures of {month}"}
+      - call: task.create_task
+        args: {title: "Send the figures of {month}", priority: high}
+      - call: calendar.create_event
+        args: {title: "Review of {month}", start: "tomorrow 9:00"}
+    example: "run close-month for november"
+
+"""
 
 
 def asks_for_phrase(person: Person) -> View | None:
@@ -96,9 +118,13 @@ async def test_a_question_of_a_model_becomes_what_was_answered(edge: Edge) -> No
 async def product(tmp_path: Path) -> AsyncIterator[Product]:
     postbox = MailServer(tmp_path / "mails")
     servers = demo_servers(sample_desk(tmp_path / "desk", datetime.now(UTC)), await postbox.start())
+    phrases = tmp_path / "phrases.yaml"
+    phrases.write_text(BUNDLED.read_text("utf-8").replace("runbooks:\n", SEVEN, 1), "utf-8")
     limits = Limits(decision=AGES, proceed=0.5)
     try:
-        async with running_product(tmp_path / "home", limits=limits, servers=servers) as running:
+        async with running_product(
+            tmp_path / "home", limits=limits, servers=servers, phrases=phrases
+        ) as running:
             yield running
     finally:
         await postbox.stop()
@@ -164,3 +190,17 @@ async def test_stories_with_phrases_keep_to_the_budget(product: Product) -> None
     await press(product, ts, "plan_approve")
     texts = await over(product, ts, count=3)  # the question, the plan and the answer
     assert texts[0] == "Questions: answered"
+
+
+@pytest.mark.timeout(240)
+async def test_a_runbook_of_seven_steps_over_three_servers_leaves_two_messages(product: Product) -> None:
+    ts = await said(product, "run close-month for november")
+    await press(product, ts, "plan_approve")
+    for first_line in (
+        "Copy reports/q3-figures.csv",
+        "Write 7 B to archive",
+    ):  # what is in a folder made before
+        await press(product, ts, "confirm", f"Prepared: {first_line}")
+    texts = await over(product, ts, count=2)  # the plan and the answer; four at most are allowed
+    assert texts[0].startswith("Finished, 7 of 7 steps done")
+    assert (product.files / "archive/november/figures.csv").exists()
