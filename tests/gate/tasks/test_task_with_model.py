@@ -105,7 +105,7 @@ async def test_a_rejection_reaches_it_with_its_reason_and_the_same_call_is_not_a
     assert stub.replies[2].results[1].startswith("refused: it was rejected")
     assert len(stub.replies) == 3
     (text,) = (text for text in stage.texts if "This is what happened" in text)
-    assert f"Write was rejected by <@{ANN}>" in text
+    assert f"Write a.md was rejected by <@{ANN}>" in text
     assert (await stage.now(waiting.id)).state is State.REJECTED
 
 
