@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -134,6 +134,7 @@ PORTION = 1 << 20  # bytes of files that are looked through at once, in a proces
 MOST_AT_ONCE = 200  # files
 MOST_FINDINGS = 1_000
 MOST_NAMES = 1_000_000
+MOST_NAMED, LONGEST_NAMED = 3, 200  # files that a note names, and characters of each with its reason
 Content = tuple[str, bytes]  # what a file is called, and what is in it
 _NOTHING: Mapping[str, int] = {}
 DOCUMENTS = (".pdf", ".docx", ".xlsx")
@@ -152,6 +153,13 @@ class Looked:
     partly: list[str] = field(default_factory=list)  # files of which some was not read
 
 
+def _named(what: str, files: Sequence[str]) -> str:
+    """How many files that holds of, and the first of them, each with its reason."""
+    first = "; ".join(file[:LONGEST_NAMED] for file in files[:MOST_NAMED])
+    more = f"; and {len(files) - MOST_NAMED:,} more" if len(files) > MOST_NAMED else ""
+    return f"{answers.counted(len(files), 'file')} {what}: {first}{more}."
+
+
 def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     """Every finding in a file, or in all files below a folder, from `cursor` on. `finder`: one of FINDERS of
     servers.security.tasks. Raises ToolError."""
@@ -164,11 +172,9 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     if looked.budget.closed:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
     if looked.skipped:
-        notes.append(f"{answers.counted(len(looked.skipped), 'file')} could not be looked into: see skipped.")
+        notes.append(_named("could not be looked into", looked.skipped))
     if looked.partly:
-        notes.append(
-            f"{answers.counted(len(looked.partly), 'file')} could be looked into only in part: see skipped."
-        )
+        notes.append(_named("could be looked into only in part", looked.partly))
     done = looked.told + sum(one.path == looked.at for one in found)
     return Scan(
         path=place.said,
