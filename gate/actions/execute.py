@@ -163,7 +163,7 @@ async def _call(world: World, action: Action) -> Outcome:
             answer: Answer = await world.tools.call(
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
-        told = _told(world, action, answer)
+        told = await _told(world, action, answer)
         outcome = Outcome("error" if told.is_error else "success", told.text, told.structured)
     except ServerUnavailable as error:
         outcome = Outcome("not_sent", f"It did not run: {error}.")
@@ -173,13 +173,13 @@ async def _call(world: World, action: Action) -> Outcome:
     return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
 
 
-def _told(world: World, action: Action, answer: Answer) -> Answer:
+async def _told(world: World, action: Action, answer: Answer) -> Answer:
     """The answer of the tool without what its arguments did not ask for by name and the policy gates."""
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
         return answer
     call = MadeCall(spec, stored_args(action.args), action.session.channel, is_confirmed=True)
-    told = without_gated_files(world, call, answer)
+    told = await without_gated_files(world, call, answer)
     # A read that may not be told has come to nothing; a change was made all the same.
     return told if spec.recipe.cls is CallClass.READ else replace(told, is_error=answer.is_error)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gate.actions.preview import matching
+from gate.actions.file_checks import found_gated, in_slices
 from gate.rules.action import Json
-from gate.rules.gated_files import asked_for, file_readers, found_files, gated_file, too_many_files
+from gate.rules.gated_files import TooManyFiles, found_files, names_asked, not_asked_for
 from gate.rules.ports import World
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
@@ -36,7 +36,7 @@ class MadeCall:
     is_confirmed: bool = False
 
 
-def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
+async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
     once, which was found below a folder or in an index. What a person has confirmed gives the files that its arguments
     ask for by their names."""
@@ -47,17 +47,17 @@ def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
         paths = found_files(targets, call.args, answer.structured, answer.text)
     except TemplateError:
         return Answer(UNCHECKED, is_error=True)
-    if too_many_files(paths):
+    try:
+        gated = await found_gated(world, call.spec, paths, call.channel)
+        if gated and call.is_confirmed:
+            names = names_asked(call.args, targets)
+            asked = dict.fromkeys(
+                name for name, _ in await found_gated(world, call.spec, names, call.channel)
+            )
+            gated = await in_slices(world.clock, not_asked_for([*asked], gated))
+    except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)
-    readers = file_readers(call.spec, world.tools.specs())
-
-    def gated(*found: str) -> bool:
-        return gated_file(world.policy, readers, found, call.channel, matching(world)) is not None
-
-    given = asked_for(call.args, targets, paths, gated) if call.is_confirmed else ()
-    left = [path for path in paths if path not in given]
-    found = gated_file(world.policy, readers, left, call.channel, matching(world))
-    if found is None:
+    if not gated:
         return answer
-    path, rule = found
+    path, rule = gated[0]
     return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)

@@ -358,7 +358,7 @@ async def read_answer(world: World, checked: CheckedCall) -> Answer:
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
-    return without_gated_files(world, MadeCall(spec, asked.call.args, asked.session.channel), answer)
+    return await without_gated_files(world, MadeCall(spec, asked.call.args, asked.session.channel), answer)
 
 
 async def execute_read(

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from gate.actions.file_checks import found_gated, matching
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths, with_resolved_paths
-from gate.rules.gated_files import file_readers, found_files, gated_files, is_only_private, too_many_files
+from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
 from gate.rules.named_paths import names_of_others, names_of_paths
-from gate.rules.policy import Matches, decide
+from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
     COVERED,
@@ -83,15 +84,6 @@ def policy_decision(
             targets = replace(targets, elsewhere=names_of_others(spec, world.tools.specs()))
         spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
     return decide(world.policy, spec, args, channel, matching(world), asked)
-
-
-def matching(world: World) -> Matches:
-    """A test whether a value may keep a schema."""
-
-    def matches(schema: Mapping[str, Json], value: Json) -> bool:
-        return all(problem.unsure for problem in world.tools.problems(schema, value))
-
-    return matches
 
 
 async def make_preview(
@@ -230,12 +222,12 @@ async def run_read(
         raise PreviewReadFailed(NOT_QUOTED if kept else str(error), decision.private) from error
     said = NOT_QUOTED if kept and answer.is_error else answer.text
     structured = answer.structured if isinstance(answer.structured, dict) else {}
-    private, covered = _kept_because_of_files(world, spec, args, channel, answer)
+    private, covered = await _kept_because_of_files(world, spec, args, channel, answer)
     found: dict[str, Json] = {"text": said, "error": answer.is_error, **structured}
     return ReadResult(found, decision.private or private, covered)
 
 
-def _kept_because_of_files(
+async def _kept_because_of_files(
     world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str, answer: Answer
 ) -> tuple[bool, bool]:
     """Whether a read has given what is in a file that the policy has shown to whoever asked alone, and what is in one
@@ -245,13 +237,10 @@ def _kept_because_of_files(
         return False, False
     try:
         paths = found_files(targets, args, answer.structured, answer.text)
-    except TemplateError:
+        gated = await found_gated(world, spec, paths, channel)
+    except (TemplateError, TooManyFiles):
         return False, True
-    if too_many_files(paths):
-        return False, True
-    readers = file_readers(spec, world.tools.specs())
-    rules = [rule for _, rule in gated_files(world.policy, readers, paths, channel, matching(world))]
-    only_private = [is_only_private(rule, spec, channel) for rule in rules]
+    only_private = [is_only_private(rule, spec, channel) for _, rule in gated]
     return any(only_private), not all(only_private)
 
 

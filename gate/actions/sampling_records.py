@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gate.actions.preview import matching
+from gate.actions.file_checks import found_gated
 from gate.rules.action import Action, Session
 from gate.rules.audit import Entry
-from gate.rules.gated_files import file_readers, gated_file
+from gate.rules.gated_files import TooManyFiles
 from gate.rules.ports import Unavailable, World
 from gate.rules.reviews import Phase
 from gate.rules.sampling import NotSampled, Sampled, SamplingRecord, recorded_by
@@ -18,6 +18,9 @@ from gate.rules.undo_privacy import is_confidential
 
 EVENT = "sampled"
 KEPT_PROMPT, KEPT_ANSWER = 4000, 1000  # characters in the log
+UNCHECKED_SOURCE = (
+    "it names more files, or odder names, than can be checked for those that are not read at once"
+)
 GATED_SOURCE = "it would be given what is in {path}, which the rule “{rule}” keeps from being read at once"
 
 
@@ -50,20 +53,23 @@ def sampling_for(world: World, made_for: SamplingSubject) -> Iterator[None]:
         except Unavailable as error:
             raise NotSampled("it could not be put on record") from error
 
-    def refusal(server: str, tool: str, files: Sequence[str]) -> str:
-        return _gated_source(world, (server, tool), files, made_for.session.channel)
+    async def refusal(server: str, tool: str, files: Sequence[str]) -> str:
+        return await _gated_source(world, (server, tool), files, made_for.session.channel)
 
     with recorded_by(SamplingRecord(record, refusal)):
         yield
 
 
-def _gated_source(world: World, tool: tuple[str, str], files: Sequence[str], channel: str) -> str:
+async def _gated_source(world: World, tool: tuple[str, str], files: Sequence[str], channel: str) -> str:
     """Why a model is not given what is in these files, or "" where it may be."""
     spec = world.tools.find(*tool)
     if spec is None or not files:
         return ""
-    found = gated_file(world.policy, file_readers(spec, world.tools.specs()), files, channel, matching(world))
-    return GATED_SOURCE.format(path=found[0], rule=found[1].name) if found else ""
+    try:
+        found = await found_gated(world, spec, files, channel)
+    except TooManyFiles:
+        return UNCHECKED_SOURCE
+    return GATED_SOURCE.format(path=found[0][0], rule=found[0][1].name) if found else ""
 
 
 def sampling_entry(made_for: SamplingSubject, one: Sampled) -> Entry:

@@ -222,26 +222,38 @@ def _forms_to_count(text: str, of: Forms) -> tuple[str, ...]:
 def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
     """Whether these texts, each with what gives its forms, have more of them, or stand for more names, than are looked
     at for one call. It stops counting there, so that it takes no longer than what is looked at."""
-    names = work = widest = searched = 0
-    for text, of in texts:
+    count = FormCount(len(texts))
+    return any(count.is_over_with(text, of) for text, of in texts)
+
+
+@dataclass(slots=True)
+class FormCount:
+    """What it takes to look at so many texts, counted one by one."""
+
+    texts: int
+    names: int = 0
+    work: int = 0
+    widest: int = 0
+    searched: int = 0
+
+    def is_over_with(self, text: str, of: Forms) -> bool:
+        """Count a text, with what gives its forms. Whether it is then more than is looked at for one call."""
         if PLAIN.fullmatch(text):
-            continue
-        searched += COST_OF_AN_ENCODED_WORD * text.count("=?")
-        searched += cost_of_search(text) if of in (path_variants, text_variants) else 0
-        if searched > MOST_SEARCHED or grows(text):
+            return False
+        self.searched += COST_OF_AN_ENCODED_WORD * text.count("=?")
+        self.searched += cost_of_search(text) if of in (path_variants, text_variants) else 0
+        if self.searched > MOST_SEARCHED or grows(text):
             return True
         forms = (text, *(_forms_to_count(text, of)))
-        searched += COST_OF_A_BEGINNING * sum(map(_beginnings_at_its_end, forms))
-        names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
-        work += COST_OF_SIGNS if SIGNS.search(text) else 0
+        self.searched += COST_OF_A_BEGINNING * sum(map(_beginnings_at_its_end, forms))
+        self.names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
+        self.work += COST_OF_SIGNS if SIGNS.search(text) else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
-        work += 1 + COST_OF_A_FORM * others
-        widest = max(widest, len(forms))
-        if searched > MOST_SEARCHED or names > MAX_ALTERNATIVES_OF_A_CALL:
+        self.work += 1 + COST_OF_A_FORM * others
+        self.widest = max(self.widest, len(forms))
+        if self.searched > MOST_SEARCHED or self.names > MAX_ALTERNATIVES_OF_A_CALL:
             return True
-        if work + widest * len(texts) // COPIES > MOST_WORK_OF_A_CALL:
-            return True
-    return False
+        return self.work + self.widest * self.texts // COPIES > MOST_WORK_OF_A_CALL
 
 
 def _beginnings_at_its_end(form: str) -> int:

@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import (
     LONGEST_REPORTED,
+    FormCount,
     Targets,
     forms_below,
-    too_many_forms,
     with_folders,
 )
 from gate.rules.listed_names import is_file_argument
@@ -24,6 +24,12 @@ from gate.rules.tool import ToolSpec, Trust
 
 PATTERNS = frozenset({"pattern", "patterns", "glob", "globs"})  # arguments of a search that say which files
 MOST_FILES = 3_000  # that are looked at for one result: 0.1 s where their names are plain
+Gated = tuple[str, Rule]  # a file, and a rule that keeps it from being read at once
+
+
+class TooManyFiles(Exception):
+    """These are more files than are looked at for one read, or names that are too long or of too many forms: it cannot
+    be told whether one of them is gated."""
 
 
 def found_files(targets: Targets, args: Mapping[str, Json], result: Json, text: str = "") -> tuple[str, ...]:
@@ -55,35 +61,35 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
             yield from _found(one, steps[1:])
 
 
-def too_many_files(paths: Sequence[str]) -> bool:
-    """Whether a result is about more files than are looked at for one read, or about names of too many forms."""
-    return len(paths) > MOST_FILES or too_many_forms([(path, path_variants) for path in paths])
-
-
-def asked_for(
-    confirmed: Mapping[str, Json], targets: Targets, paths: Sequence[str], gated: Callable[[str], bool]
-) -> frozenset[str]:
-    """Those of the paths that arguments which somebody has confirmed ask for by a name, a pattern or a folder that is
-    itself `gated`: what merely lies below the folder of a search, or has its words, was not in their question."""
+def names_asked(confirmed: Mapping[str, Json], targets: Targets) -> tuple[str, ...]:
+    """What arguments that somebody has confirmed ask for by a name, a pattern or a folder: what merely lies below the
+    folder of a search, or has its words, was not in their question."""
     declared = {re.split(r"[.\[]", name)[0] for name in (*targets.paths, *targets.looks)}
-    named = dict.fromkeys(
-        form.lower().rstrip("/").removeprefix("**/")
+    named = (
+        text
         for name, value in confirmed.items()
         if name in declared or name in PATTERNS or is_file_argument(name)
         for text in texts_of(value)
-        if len(text) <= LONGEST_REPORTED and gated(text)
-        for form in (text, *path_variants(text))
+        if len(text) <= LONGEST_REPORTED
+    )
+    return tuple(dict.fromkeys(named))
+
+
+def not_asked_for(names: Sequence[str], gated: Sequence[Gated]) -> Iterator[Gated | None]:
+    """Those of the gated files that none of these names asks for; None after each that one does."""
+    named = dict.fromkeys(
+        form.lower().rstrip("/").removeprefix("**/")
+        for name in names
+        for form in (name, *path_variants(name))
     )
     asked = [without_root(form) for form in named if form.strip("*./")]
-    return frozenset(
-        path
-        for path in paths
-        if any(
+    for path, rule in gated:
+        is_asked_for = any(
             fnmatchcase(f"/{path.lower()}/", f"*/{end}")
             for form in asked
             for end in (f"{form}/", f"{form}/*")
         )
-    )
+        yield None if is_asked_for else (path, rule)
 
 
 def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
@@ -105,37 +111,48 @@ def is_only_private(rule: Rule, reader: ToolSpec, channel: str) -> bool:
     return rule.private and rule.names(reader.full_name) and not otherwise
 
 
-def gated_file(
-    policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
-) -> tuple[str, Rule] | None:
-    """The first of these files that the operator's rules keep from being read at once where one of the readers is asked
-    for it by name, and that rule. The first of the readers is the one that has found them."""
-    return next(gated_files(policy, readers, paths, channel, matches), None)
-
-
 def gated_files(
     policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
-) -> Iterator[tuple[str, Rule]]:
-    """Each of these files with each rule that keeps it so."""
+) -> Iterator[Gated | None]:
+    """Each of these files that the operator's rules keep from being read at once where one of the readers is asked for
+    it by name, with each such rule. The first of the readers is the one that has found them. None after each piece of
+    the work, which may take a second in all: other work can have its turn there. Raises TooManyFiles."""
     strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
     tests = [
         (rule, _reading(rule, readers, matches))
         for rule in strict
         if any(rule.names(one.full_name) for one in readers)
     ]
-    for path in paths if tests else ():
+    if not tests:
+        return
+    yield from _counted(paths)
+    for path in paths:
         forms = (path, *forms_below(readers[0].recipe.targets, path))
         every = tuple(dict.fromkeys((*forms, *map(without_root, forms))))
+        yield None
         for rule, is_about in tests:
-            if is_about(forms, every):
-                yield path, rule
+            for found in is_about(forms, every):
+                yield (path, rule) if found else None
+                if found:
+                    break
+
+
+def _counted(paths: Sequence[str]) -> Iterator[None]:
+    """None for each of the paths. Raises TooManyFiles."""
+    count = FormCount(len(paths))
+    if len(paths) > MOST_FILES or any(len(path) > LONGEST_REPORTED for path in paths):
+        raise TooManyFiles
+    for path in paths:
+        if count.is_over_with(path, path_variants):
+            raise TooManyFiles
+        yield None
 
 
 def _reading(
     rule: Rule, readers: Sequence[ToolSpec], matches: Matches
-) -> Callable[[Sequence[str], Sequence[str]], bool]:
-    """Whether the rule is about reading a file of these forms by some of these tools; its arguments may have the second
-    forms as well. A tool that takes no path is given one as the others are."""
+) -> Callable[[Sequence[str], Sequence[str]], Iterator[bool]]:
+    """Whether the rule is about reading a file of these forms by some of these tools, form by form; its arguments may
+    have the second forms as well. A tool that takes no path is given one as the others are."""
     kind = kind_of(rule.schema, rule.texts)
     others = tuple(name for reader in readers for name in names_of_paths(reader)) or ("path",)
     named = [reader for reader in readers if rule.names(reader.full_name)]
@@ -151,7 +168,8 @@ def _reading(
             )
         return known[of]
 
-    def is_about(forms: Sequence[str], every: Sequence[str]) -> bool:
-        return rule.reaches(named[0].full_name, forms) or any(map(fits, forms if spares else every))
+    def is_about(forms: Sequence[str], every: Sequence[str]) -> Iterator[bool]:
+        yield rule.reaches(named[0].full_name, forms)
+        yield from map(fits, forms if spares else every)
 
     return is_about

@@ -79,7 +79,7 @@ class SamplingRecord:
     `refusal` takes a server, its tool, and the files whose content is in a prompt: why no model is given it, or ""."""
 
     write: Callable[[Sampled], Awaitable[None]]
-    refusal: Callable[[str, str, Sequence[str]], str] = lambda server, tool, files: ""
+    refusal: Callable[[str, str, Sequence[str]], Awaitable[str]] | None = None
 
 
 # Of the calls that are made now; None: these may not sample.

@@ -43,7 +43,7 @@ class Sampling:
         assert isinstance(answer.structured, dict)
         return answer.structured
 
-    def _refusal(self, server: str, tool: str, files: Sequence[str]) -> str:
+    async def _refusal(self, server: str, tool: str, files: Sequence[str]) -> str:
         found = [one for one in files if one in self.gated]
         return f"it would be given {found[0]} by {server}.{tool}" if found else ""
 

@@ -16,6 +16,7 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 
+from bot.wiring import SystemClock
 from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
@@ -622,14 +623,13 @@ async def test_a_search_gives_nothing_of_what_a_rule_keeps_by_the_name_of_the_se
             for recipe in [read_recipe((tool.meta or {})[META])]
         ]
         search = next(spec for spec in specs if spec.name == "search_files")
-        world: Any = SimpleNamespace(
-            policy=policy, tools=SimpleNamespace(specs=lambda: specs, problems=lambda schema, value: ())
-        )
+        tools = SimpleNamespace(specs=lambda: specs, problems=lambda schema, value: ())
+        world: Any = SimpleNamespace(policy=policy, tools=tools, clock=SystemClock())
         for path, given in [("hr" if several else ".", False), *[("notes", True)] * several]:
             args = with_canonical_paths(
                 search.recipe.targets, {"path": path, "pattern": "*", "contains": "Ben"}
             )
             made = await client.call_tool("search_files", dict(args))
             answer = Answer(str(made.structured_content), structured=made.structured_content)
-            told = without_gated_files(world, MadeCall(search, args, "C"), answer)
+            told = await without_gated_files(world, MadeCall(search, args, "C"), answer)
             assert ("98,000" in str(told)) == given

@@ -15,7 +15,7 @@ import pytest
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import Targets, with_canonical_paths, with_resolved_paths
-from gate.rules.gated_files import file_readers, found_files, gated_file
+from gate.rules.gated_files import file_readers, found_files, gated_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.templates import TemplateError
 from gate.rules.tool import ToolSpec, Trust
@@ -70,7 +70,7 @@ def kept(file: str, tool: str, args: dict[str, Json], text: str) -> bool:
         paths = found_files(targets, args, None, text)
     except TemplateError:
         return True
-    return gated_file(POLICY, file_readers(spec, every), paths, "C1", matches) is not None
+    return any(gated_files(POLICY, file_readers(spec, every), paths, "C1", matches))
 
 
 # GitHub

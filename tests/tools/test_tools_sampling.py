@@ -44,7 +44,7 @@ class Thinking:
         async def record(one: Sampled) -> None:
             self.record.append(one)
 
-        def refusal(server: str, tool: str, files: Sequence[str]) -> str:
+        async def refusal(server: str, tool: str, files: Sequence[str]) -> str:
             return f"{server}.{tool} names {self.gated}" if self.gated in files else ""
 
         with recorded_by(SamplingRecord(record, refusal)):

@@ -248,7 +248,7 @@ class Sampling:
         try:
             if call.samples > self.bounds.requests:
                 raise NotSampled(f"one call may ask {self.bounds.requests} times")
-            if refusal := self._gated(call.record, call.tool, params):
+            if refusal := await self._gated(call.record, call.tool, params):
                 entry = replace(entry, prompt="")  # nor is it written down
                 raise NotSampled(refusal)
             found, again = await self._completion(params, prompt, call.owner)
@@ -262,13 +262,13 @@ class Sampling:
         await call.record.write(replace(entry, answer=found.text, tokens=tokens, again=again))
         return found
 
-    def _gated(self, record: SamplingRecord, tool: str, params: CreateMessageRequestParams) -> str:
+    async def _gated(self, record: SamplingRecord, tool: str, params: CreateMessageRequestParams) -> str:
         """Why a prompt with text of files reaches no model, or "". The server says which: it can only lose by it."""
         named = (params.metadata or {}).get(PROMPT_FILES)
         files = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
         if len(files) > MOST_FILES or any(len(one) > LONGEST_PATH for one in files):
             return f"a prompt may hold text of {MOST_FILES} files, with paths of {LONGEST_PATH} characters"
-        return record.refusal(self.server, tool, files)
+        return await record.refusal(self.server, tool, files) if record.refusal else ""
 
     def _call(self) -> CallTrace:
         """The call that a request belongs to. With 2026-07-28 it is answered in the task of its call. Before, it

@@ -12,7 +12,7 @@ from gate.actions import resolve_unknown, undo
 from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED, MadeCall, without_gated_files
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.actions.preview import NOT_QUOTED
-from gate.actions.sampling_records import SamplingSubject, sampling_for
+from gate.actions.sampling_records import UNCHECKED_SOURCE, SamplingSubject, sampling_for
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.action_states import State
@@ -47,6 +47,7 @@ SPELLED = [
     ".e\u200bnv",
     "/srv/desk/.env",
 ]
+ODD_NAMES = [f"a{number}:%41,{{b,c}}#é<i>" for number in range(900)]  # of more forms than are looked at
 
 
 @pytest.fixture
@@ -216,7 +217,7 @@ async def test_a_search_that_was_confirmed_gives_the_secret_files_that_it_names(
 
 
 @pytest.mark.parametrize("name", ["contains", "query", "where"])
-def test_words_that_a_confirmed_search_looks_for_name_no_file(desk: Scene, name: str) -> None:
+async def test_words_that_a_confirmed_search_looks_for_name_no_file(desk: Scene, name: str) -> None:
     desk.rule(BY_PATH)
     searching(desk, "config/prod.yaml")
     spec = desk.desk.specs_now["search"]
@@ -226,9 +227,9 @@ def test_words_that_a_confirmed_search_looks_for_name_no_file(desk: Scene, name:
     found = Answer("PASSWORD=hush", structured={"hits": [hit]})
     for words in ("config/prod.yaml", "*prod*", "where is config/prod.yaml"):
         made = MadeCall(spec, {"path": ".", name: words}, "C_OPS", is_confirmed=True)
-        assert "hush" not in str(without_gated_files(desk.world, made, found))
+        assert "hush" not in str(await without_gated_files(desk.world, made, found))
     named = MadeCall(spec, {"path": ".", "pattern": "config/prod.yaml"}, "C_OPS", is_confirmed=True)
-    assert "hush" in str(without_gated_files(desk.world, named, found))
+    assert "hush" in str(await without_gated_files(desk.world, named, found))
 
 
 async def test_a_change_whose_answer_is_kept_was_made_all_the_same(desk: Scene) -> None:
@@ -324,7 +325,7 @@ async def test_a_result_about_more_files_than_can_be_checked_is_not_given(desk: 
     desk.rule(BY_PATH)
     searching(desk, *(f"plain{number}.md" for number in range(MOST_FILES + 1)))
     assert (await searched(desk)).text == TOO_MANY_FILES
-    searching(desk, *(f"a{number}:%41,{{b,c}}#é<i>" for number in range(900)))
+    searching(desk, *ODD_NAMES)
     assert (await searched(desk)).text == TOO_MANY_FILES
     searching(desk, *(f"plain{number}.md" for number in range(1_000)))
     assert "hush" in (await searched(desk)).text
@@ -389,9 +390,11 @@ async def test_no_model_is_given_what_a_rule_keeps_from_being_read_at_once(desk:
     with sampling_for(desk.world, SamplingSubject(desk.session, "search", ANN)):
         record = RECORD.get()
     assert record
-    assert path in record.refusal("desk", "search", ["notes.md", path])
-    assert record.refusal("desk", "search", ["notes.md"]) == ""
-    assert record.refusal("desk", "search", []) == ""
+    assert record.refusal
+    assert path in await record.refusal("desk", "search", ["notes.md", path])
+    assert await record.refusal("desk", "search", ["notes.md"]) == ""
+    assert await record.refusal("desk", "search", []) == ""
+    assert await record.refusal("desk", "search", ODD_NAMES) == UNCHECKED_SOURCE
 
 
 # What is taken back

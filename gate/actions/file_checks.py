@@ -1,0 +1,46 @@
+"""Which files the policy keeps from being read at once, found out in slices between which other work has its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TypeVar
+
+from gate.rules.action import Json
+from gate.rules.gated_files import Gated, file_readers, gated_files
+from gate.rules.policy import Matches
+from gate.rules.ports import Clock, World
+from gate.rules.tool import ToolSpec
+
+SLICE = timedelta(seconds=0.02)  # of such work in one turn of the loop
+
+_T = TypeVar("_T")
+
+
+def matching(world: World) -> Matches:
+    """A test whether a value may keep a schema."""
+
+    def matches(schema: Mapping[str, Json], value: Json) -> bool:
+        return all(problem.unsure for problem in world.tools.problems(schema, value))
+
+    return matches
+
+
+async def found_gated(world: World, spec: ToolSpec, paths: Sequence[str], channel: str) -> list[Gated]:
+    """Those of these files that the policy keeps from being read at once, which the tool has found or has read, each
+    with each such rule. Raises TooManyFiles where that cannot be told."""
+    readers = file_readers(spec, world.tools.specs())
+    work = gated_files(world.policy, readers, paths, channel, matching(world))
+    return await in_slices(world.clock, work)
+
+
+async def in_slices(clock: Clock, work: Iterable[_T | None]) -> list[_T]:
+    """What this work gives, other than None. Other work has its turn after each slice of it."""
+    found, begun = list[_T](), clock.now()
+    for one in work:
+        if one is not None:
+            found.append(one)
+        if abs(clock.now() - begun) > SLICE:
+            await clock.sleep(0)
+            begun = clock.now()
+    return found

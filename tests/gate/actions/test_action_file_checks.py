@@ -1,0 +1,138 @@
+"""However many files a result or a prompt is about, the loop is never held up while they are held against the rules."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.watchdog import LIMIT
+from bot.wiring import SystemClock
+from gate.actions.gated_results import TOO_MANY_FILES, MadeCall, without_gated_files
+from gate.actions.preview import run_read
+from gate.actions.sampling_records import SamplingSubject, sampling_for
+from gate.rules.action import CallClass, Json, Session
+from gate.rules.always_gated import ALWAYS
+from gate.rules.canonical_targets import LONGEST_REPORTED, Root, Targets
+from gate.rules.policy import Policy, Rule
+from gate.rules.sampling import RECORD
+from gate.rules.tool import Answer, Hints, Read, Recipe, ToolSpec, Trust
+from tests.gate.gate_setup import ANN
+from tools.mcp.schema import problems
+
+SESSION = Session("T1", "C1", "1.1")
+SEARCH = ToolSpec(
+    "s",
+    "search",
+    "Search",
+    "",
+    {"type": "object"},
+    "d",
+    Hints(read_only=True),
+    Trust.DECLARED,
+    recipe=Recipe(
+        cls=CallClass.READ,
+        targets=Targets(
+            paths=("path",),
+            found=("hits[].path",),
+            below=("{args.path}",),
+            roots=(Root("a", ("/srv/a",)),),
+        ),
+    ),
+)
+# A rule that tells no names apart, so that all forms of all of them are looked at
+LISTED: Json = {"properties": {"path": {"enum": [f"hr/{n}" for n in range(500)]}}, "required": ["path"]}
+POLICY = Policy("p", rules=(*ALWAYS, Rule("hr", ("s.*",), deny=True, schema=LISTED)))
+# Names whose check takes 0.2 s and more in all, some of them until they turn out to be too many
+NAMES: dict[str, Callable[[str], list[str]]] = {
+    "single braces": lambda seed: named(seed, "{a}", 235, 669),
+    "words and signs": lambda seed: named(seed, "x-y.", 200, 1_000),
+    "short names": lambda seed: named(seed, "a-", 60, 1_400),
+    "keys": lambda seed: named(seed, ".key ", 4_000, 50),
+    "signs that are decoded": lambda seed: named(seed, 'é․%2525252525252525411.x("', 4_000, 50),
+    "marks": lambda seed: named(seed, "%2541\u0316\u0301", 4_000, 50),
+}
+
+
+def named(seed: str, repeated: str, size: int, number: int) -> list[str]:
+    """So many names of this size, none of which was looked at before."""
+    return [(f"{seed}{one:x}" + repeated * size)[:size] for one in range(number)]
+
+
+def world(hits: Sequence[str] = (), rules: Policy = POLICY) -> Any:
+    async def call(*asked: object) -> Answer:
+        return found(hits)
+
+    tools = SimpleNamespace(find=lambda *_: SEARCH, specs=lambda: [SEARCH], problems=problems, call=call)
+    return SimpleNamespace(policy=rules, tools=tools, clock=SystemClock())
+
+
+def found(hits: Sequence[str]) -> Answer:
+    return Answer("t", structured={"hits": [{"path": path} for path in hits]})
+
+
+async def of_a_result(hits: list[str]) -> object:
+    call = MadeCall(SEARCH, {"path": "q", "pattern": ".env*"}, "C1", is_confirmed=True)
+    return await without_gated_files(world(), call, found(hits))
+
+
+async def of_a_card(hits: list[str]) -> object:
+    return await run_read(world(hits), "s", Read("search", {"path": "q"}), {}, "C1")
+
+
+async def of_a_prompt(hits: list[str]) -> object:
+    with sampling_for(world(), SamplingSubject(SESSION, "a", ANN)):
+        record = RECORD.get()
+    assert record
+    assert record.refusal
+    return await record.refusal("s", "search", hits)
+
+
+async def longest_turn(work: Coroutine[Any, Any, object]) -> tuple[float, int]:
+    """The seconds of this thread that the longest turn of this work takes, and how many turns there are."""
+    longest, turns = 0.0, 0
+    while True:
+        begun = time.thread_time()
+        try:
+            work.send(None)
+        except StopIteration:
+            return max(longest, time.thread_time() - begun), turns + 1
+        longest, turns = max(longest, time.thread_time() - begun), turns + 1
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("check", [of_a_result, of_a_card, of_a_prompt])
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+async def test_no_names_of_files_hold_the_loop_up(
+    names: Callable[[str], list[str]], check: Callable[[list[str]], Coroutine[Any, Any, object]]
+) -> None:
+    took = [await longest_turn(check(names(seed))) for seed in (f"{check.__name__}{n}" for n in range(3))]
+    assert min(took)[0] < LIMIT
+    assert min(turns for _, turns in took) > 1, took
+
+
+async def test_names_that_a_confirmed_search_asks_for_hold_the_loop_up_no_more_than_what_it_finds() -> None:
+    """Each is held against each."""
+    asked = [f"{number:x}.pem" for number in range(300)]
+    call = MadeCall(SEARCH, {"path": "q", "patterns": asked}, "C1", is_confirmed=True)
+    gated = [f"a/x{number:x}.pem" for number in range(300)]
+    took = [await longest_turn(without_gated_files(world(), call, found(gated))) for _ in range(3)]
+    assert min(took)[0] < LIMIT
+    assert min(turns for _, turns in took) > 1, took
+
+
+async def test_a_path_that_is_longer_than_any_cannot_be_checked() -> None:
+    call = MadeCall(SEARCH, {}, "C1")
+    for size, is_told in ((LONGEST_REPORTED, True), (LONGEST_REPORTED + 1, False)):
+        answer = await without_gated_files(world(), call, found(["x" * size]))
+        assert (answer.text == TOO_MANY_FILES) is not is_told
+
+
+async def test_files_are_not_counted_where_no_rule_keeps_any_from_being_read() -> None:
+    call, many = MadeCall(SEARCH, {"path": "q"}, "C1"), found([f"{n}.md" for n in range(3_001)])
+    assert (await without_gated_files(world(), call, many)).text == TOO_MANY_FILES
+    assert await without_gated_files(world(rules=Policy("p")), call, many) == many
