@@ -23,6 +23,7 @@ from gate.tasks.task_transitions import (
     end_by_user,
     move_task,
     press_task,
+    say_in_thread,
     update_task,
     with_step,
     without_pause,
@@ -44,6 +45,7 @@ NO_FAILED_STEP = "No step waits for that. Please use the newest card in the thre
 FAILURE_REASONS = (PauseReason.STEP, PauseReason.LAPSED, PauseReason.DOUBT)
 TOO_LATE = "It has gone on already. *Pause* stops it after the current step."
 ALREADY_HELD = "It waits already, until somebody says how it goes on."
+STOPPED_EARLY = "I stopped. Nothing more of it runs."
 STOPPED = "The task was stopped"
 STEP_GOES_ON = (
     PauseReason.STEP,
@@ -240,7 +242,10 @@ async def _stop_now(tx: Tx, task: Task, begun: Sequence[Action], user: str) -> T
         now = await _request_stop(tx, task, user)
         tx.enqueue(jobs.task(now.id, now.revision))
         return now
-    return await end_by_user(tx, task, user)
+    ended = await end_by_user(tx, task, user)
+    if not begun and not task.asked and (task.plan is None or not task.plan.version):  # no card of it says so
+        await say_in_thread(tx, ended, STOPPED_EARLY, f"stopped:{task.id}")
+    return ended
 
 
 async def _decide_failed_step(

@@ -89,3 +89,4 @@ async def test_after_a_stop_while_a_model_thinks_no_further_request_goes_out(
         assert [heard.assessing for heard in stub.requests] == [assessing]
     (task,) = await tasks(edge, said.ts)
     assert (task.state, edge.desk.reads) == (TaskState.STOPPED_BY_USER, 0)
+    assert [one.text for one in messages(edge, said.ts)] == ["I stopped. Nothing more of it runs."]
