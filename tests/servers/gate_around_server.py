@@ -13,6 +13,7 @@ from typing import Any, cast
 from mcp.server import MCPServer
 from mcp_types import Tool
 
+from bot.wiring import SystemClock
 from gate.actions.preview import PreviewResult, make_preview, run_capture
 from gate.rules.action import Json, Preview
 from gate.rules.canonical_json import canonical
@@ -51,7 +52,7 @@ class Gate:
 
     def __init__(self, host: Host, server: str) -> None:
         self.host, self.server = host, server
-        self.world = cast(World, SimpleNamespace(tools=host, policy=Policy("test")))
+        self.world = cast(World, SimpleNamespace(tools=host, policy=Policy("test"), clock=SystemClock()))
 
     def spec(self, tool: str) -> ToolSpec:
         found = self.host.find(self.server, tool)
