@@ -96,15 +96,6 @@ async def play(page: Page, shot: Callable[[str], Awaitable[None]]) -> None:
     await thread.locator("[data-action-id=more]").click(timeout=SECONDS)
     await page.get_by_role("menuitem", name="Show everything").click(timeout=SECONDS)
     await look_at_modal(page, "everything", shot)
-    await page.get_by_test_id("thread-close").click()
-    await page.get_by_test_id("composer").fill("/pending")
-    await page.get_by_test_id("composer").press("Enter")
-    channel = page.get_by_test_id("channel")
-    await expect(channel.locator(".ephemeral").last).to_contain_text(
-        "Waiting for a decision", timeout=SECONDS
-    )
-    await shot("pending")
-    await channel.get_by_test_id("open-thread").last.click()
     await press(thread, "Confirm")
     await expect(thread.get_by_role("button", name="Undo", exact=True)).to_be_visible(timeout=SECONDS)
     await shot("done")
@@ -126,6 +117,14 @@ async def play(page: Page, shot: Callable[[str], Awaitable[None]]) -> None:
     await press(thread, "Approve all")
     await expect(thread.get_by_role("button", name="Undo all", exact=True)).to_be_visible(timeout=SECONDS)
     await shot("plan-done")
+    thread = await say(page, "move reports/q3-figures.csv to archive")
+    await expect(thread.get_by_role("button", name="Confirm", exact=True)).to_be_visible(timeout=SECONDS)
+    await page.get_by_test_id("thread-close").click()
+    await page.get_by_test_id("composer").fill("/pending")
+    await page.get_by_test_id("composer").press("Enter")
+    listed = page.get_by_test_id("channel").locator(".ephemeral").last
+    await expect(listed).to_contain_text("Waiting for a decision", timeout=SECONDS)
+    await shot("pending")
 
 
 async def main(folder: Path) -> None:
