@@ -12,7 +12,7 @@ from tests.browser.page_fake import OpenPage
 from tests.browser.take_screenshots import SCHEMES, SIZES, demo, play
 
 pytestmark = pytest.mark.browser
-SHOTS = ("first-page read workspace edit everything pending done destructive undone plan plan-done").split()
+SHOTS = ("first-page read workspace edit everything done destructive undone plan plan-done pending").split()
 PEOPLE = ("person-U_ANN", "person-U_BEN", "person-U_CLEO")
 
 # Buttons that are covered or outside of the page once scrolled to, of the topmost of modal, thread and page.
