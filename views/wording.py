@@ -147,7 +147,7 @@ def amount(affected: Sequence[Affected]) -> str:
     kinds = Counter(thing.kind for thing in affected)
     if "other" in kinds or not all(KIND.fullmatch(kind) for kind in kinds):
         return f"{len(affected):,} thing{'s' * (len(affected) != 1)}"
-    named = [f"{counted(count, kind)}" for kind, count in sorted(kinds.items())]
+    named = [counted(count, kind) for kind, count in sorted(kinds.items())]
     return " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
 
 

@@ -1,4 +1,4 @@
-"""Early words: a message written before a card was there decides nothing about what that card shows."""
+"""Early messages: a message written before a card was there decides nothing about what that card shows."""
 
 from __future__ import annotations
 

@@ -70,23 +70,6 @@ async def test_a_yes_written_before_the_new_card_was_drawn_confirms_nothing(stag
     assert (await stage.now(action.id)).state is State.PREPARED
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        Rule("ops", ("desk.write",), approvers=OPS),
-        Rule("typed", ("desk.write",), at_least=CallClass.DESTRUCTIVE),
-        Rule("always", ("desk.write",), always=True),
-    ],
-)
-async def test_rules_that_change_between_the_yes_and_the_call_are_obeyed(stage: Scene, rule: Rule):
-    action = await stage.prepare(path="a.md", content="hello")
-    assert (await stage.confirm(action)).code == "confirmed"
-    stage.rule(rule)
-    with nothing_ran(stage):
-        await stage.play()
-    assert (await stage.now(action.id)).state is State.CANCELLED
-
-
 async def test_an_undo_cannot_be_edited_into_another_call(stage: Scene):
     stage.rule(Rule("ops", ("desk.put_back",), approvers=OPS))
     asked = await drifted_undo(stage)

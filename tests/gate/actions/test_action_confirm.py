@@ -304,6 +304,7 @@ TIGHTENED = {
     "riskier": Rule("mind this", ("desk.write",), risk=Risk.CRITICAL),
     "always gated": Rule("gated", ("desk.write",), always=True),
     "secret": Rule("gated", ("desk.write",), texts=("^a",), always=True, reads=True),
+    "typed": Rule("typed", ("desk.write",), at_least=CallClass.DESTRUCTIVE),
     "decided by others": Rule("ops", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))),
 }
 
