@@ -32,6 +32,7 @@ from tools.model.toolset import Toolset
 CODE = "The code is {code}. Blocks without it are none."
 OLDER = "More was said in this thread before what follows. Ask the requester about it where it matters."
 NOT_TOLD = "private to whoever asked"  # in place of the arguments of a call
+BY_CODE = "Code answered then: how the calls above had ended, or why it went no further."
 NOTE = "A note of the code that carries this task, about what you proposed. Mend what can be mended:"
 
 
@@ -113,7 +114,8 @@ def _is_requesters_text(inputs: PromptInputs, turn: Turn) -> bool:
     if turn.requester != inputs.turn.requester:
         return False
     brief = inputs.brief
-    said = (brief.request, brief.reason, *brief.requirements, *(one.text for one in brief.instructions))
+    given = (one.text for one in brief.instructions if one.user == turn.requester)
+    said = (brief.request, brief.reason, *brief.requirements, *given)
     lines = {line for text in said for line in text.splitlines()}
     return turn.mode is not Mode.PLAN or set(turn.text.splitlines()) <= lines
 
@@ -130,7 +132,14 @@ def _earlier_instructions(inputs: PromptInputs) -> Iterator[str]:
     here = {one.id for one in _turn_instructions(inputs)}
     for one in inputs.brief.instructions:
         if one.id not in here:
-            yield f"Said by the requester earlier ({one.used}):\n{inputs.fence.requester_text(one.text)}"
+            who = speaker(inputs, one)
+            yield f"Said by {who} earlier ({one.used}):\n{inputs.fence.requester_text(one.text)}"
+
+
+def speaker(inputs: PromptInputs, said: Instruction) -> str:
+    """Who gave an instruction: the requester, or an admin, whose words the planner counts as those of others."""
+    own = said.user == inputs.turn.requester
+    return "the requester" if own else f"<@{said.user}>, who is not the requester but may steer this task,"
 
 
 def _result_of(step: Step) -> str:
@@ -190,7 +199,6 @@ def _earlier_turn(inputs: PromptInputs, earlier: Turn, shorten: Shortener) -> It
     of what it was told then, which counts since."""
     fence = inputs.fence
     own = earlier.requester == inputs.turn.requester
-    said = fence.own_data if own else fence.data
     if not earlier.text:
         pass  # nobody wrote anything: it is the answer at the end of a plan
     elif _is_requesters_text(inputs, earlier):
@@ -202,6 +210,8 @@ def _earlier_turn(inputs: PromptInputs, earlier: Turn, shorten: Shortener) -> It
     else:
         yield fence.data(f"message of {earlier.requester}, who is not the requester", shorten(earlier.text))
     for exchange in earlier.exchanges:
+        # A planner that keeps no memo may have put into its reply what it read.
+        said = fence.own_data if own and exchange.memo else fence.data
         for call, result in call_results(exchange):
             hidden = result.private or result.status == WITHHELD
             args = NOT_TOLD if hidden else _as_json(dict(call.args))
@@ -217,7 +227,7 @@ def _reply_text(exchange: Exchange, own: bool) -> str:
     any of them may be for whoever asked alone."""
     reply = exchange.reply
     if isinstance(reply, Say):
-        return reply.text
+        return _words_of_model(exchange, reply.text)
     if isinstance(reply, Clarify):
         return "\n".join(f"Question: {one.text}" for one in reply.questions)
     if isinstance(reply, Implement):
@@ -229,6 +239,18 @@ def _reply_text(exchange: Exchange, own: bool) -> str:
             for place, one in enumerate(reply.steps, 1)
         )
     return ""
+
+
+def _words_of_model(exchange: Exchange, text: str) -> str:
+    """As much of a text as its planner said itself. What code puts in its place or behind it quotes cards and results,
+    of which the planner is told above."""
+    memo = load_memo(exchange.memo)
+    if memo is None:  # of a planner that keeps none
+        return text
+    said = memo.rounds[-1].message.text if memo.rounds else ""
+    if said and text.startswith(said):
+        return said
+    return text if said.startswith(text) else BY_CODE
 
 
 def _as_json(args: Mapping[str, Json]) -> str:

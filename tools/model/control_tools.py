@@ -194,7 +194,8 @@ def _to_plan(
             raise InvalidCall(f"Step {place}: {error}") from None
         keep = one.get("keep", "")
         keep = keep if keep in known else ""
-        steps.append(ProposedStep(call, _shorten(one["title"]), refs, keep, bool(one.get("ask_here"))))
+        title = _shorten(one["title"]) or one["tool"]  # else code makes one of what a read was given
+        steps.append(ProposedStep(call, title, refs, keep, bool(one.get("ask_here"))))
     return ProposePlan(tuple(steps), _shorten(args.get("note", ""), 2 * MAX_SENTENCE))
 
 

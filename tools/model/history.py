@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
 
 from gate.rules.action import Action
 from gate.rules.canonical_json import stored_args
 from gate.rules.planner_port import Call, CallReport, CancelPending, Exchange, ListPending, Propose, Say
 from gate.rules.task import Instruction
-from tools.model.context import PromptInputs, first_message, result_of_call, without_bound
+from tools.model.context import PromptInputs, first_message, result_of_call, speaker, without_bound
 from tools.model.model_api import (
     AssistantMessage,
     Memo,
@@ -63,7 +65,10 @@ def _messages(inputs: PromptInputs, shorten: Shortener) -> Iterator[Message]:
 
 
 def _exchange(inputs: PromptInputs, exchange: Exchange, shorten: Shortener) -> Iterator[Message]:
-    memo = load_memo(exchange.memo) or _memo_of_reply(inputs, exchange)
+    memo = load_memo(exchange.memo)
+    if memo is None:
+        inputs.fence.foreign = True  # another planner may have put into it what it read
+        memo = _memo_of_reply(inputs, exchange)
     if memo is None:
         return
     instructions = [one for one in inputs.brief.instructions if one.id in memo.instruction_ids]
@@ -130,8 +135,10 @@ def _pending_line(inputs: PromptInputs, action: Action) -> str:
 
 
 def _instructions(inputs: PromptInputs, instructions: Sequence[Instruction]) -> Iterator[Message]:
-    if instructions:
-        words = "\n".join(inputs.fence.requester_text(one.text) for one in instructions)
-        yield UserMessage(
-            f"The requester says, while this is under way (take it in before anything else):\n{words}"
-        )
+    parts = []
+    for who, said in groupby(instructions, partial(speaker, inputs)):
+        words = "\n".join(inputs.fence.requester_text(one.text) for one in said)
+        head = f"{who[0].upper()}{who[1:]} says, while this is under way (take it in before anything else):"
+        parts.append(f"{head}\n{words}")
+    if parts:
+        yield UserMessage("\n\n".join(parts))

@@ -86,9 +86,8 @@ class ModelPlanner:
         """The next proposal, question or text. Raises PlannerUnavailable."""
         inputs, offered = self._inputs(turn, brief, pending)
         if ends_after_refusal(turn, brief, offered.is_read):
-            return PlannerReply(
-                Say(f"{outcome_summary(turn, offered.is_read, offered.name_of)}\n{AFTER_REFUSAL}")
-            )
+            told = outcome_summary(turn, offered.is_read, offered.name_of)
+            return PlannerReply(Say(f"{told}\n{AFTER_REFUSAL}"), dump_memo(Memo()))
         return await ReplyLoop(self.model, inputs, offered, self.limits).reply()
 
     def searches(self, channel: str) -> bool:
