@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
@@ -165,11 +165,7 @@ def without_preview(step: Step) -> Step:
     return replace(step, preflight=replace(step.preflight, rules="", seal="", preview=None))
 
 
-def added_notes(
-    plan: Plan, steps: Sequence[Step], told: Callable[[int, Step], str]
-) -> list[tuple[Step, str]]:
-    """The instructions that were newly put on steps, each in the words that `told` makes of it."""
+def added_notes(plan: Plan, steps: Sequence[Step]) -> list[tuple[int, Step]]:
+    """The steps that an instruction was newly put on, each with its number."""
     before = {step.id: step.note for step in plan.steps}
-    return [
-        (s, told(number, s)) for number, s in enumerate(steps, 1) if s.note and s.note != before.get(s.id)
-    ]
+    return [(number, s) for number, s in enumerate(steps, 1) if s.note and s.note != before.get(s.id)]

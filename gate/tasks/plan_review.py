@@ -208,10 +208,9 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
                 text = f"Step {plans.place(plan, step)} ({step.name}): {problem} Nothing was changed."
                 return PressResult(False, "unfit", text, task=task, step=step.id)
         told = [*task.instructions]
-        for step, text in added_notes(
-            plan, steps, lambda n, s: f"For step {n} ({plans.step_sentence(s)}): {s.note}"
-        ):
+        for number, step in added_notes(plan, steps):
             key = derive_id("note", task.id, task.revision, step.id)
+            text = f"For step {number} ({step.name}): {step.note}"  # not by its card, which may quote others
             told.append(Instruction(key, press.user, text, await tx.now()))
         now = await tx.update_task(task, input=replace(task.input, instructions=tuple(told)))
         return await _store_plan(tx, now, steps, press.user, "")

@@ -254,7 +254,7 @@ async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(stage: 
     task = await planned(stage, write("a.md"), write("b.md"))
     await pressed(stage, flow.modify, on_plan(task), (change("s2", 2, note="in capitals"),))
     fresh = await only(stage)
-    assert [one.text for one in fresh.instructions] == ["For step 2 (Write b.md): in capitals"]
+    assert [one.text for one in fresh.instructions] == ["For step 2 (desk.write): in capitals"]
     assert steps(fresh)[1].note == "in capitals"
     first = ProposedStep(Call("desk", "write", steps(fresh)[0].args), step="s1")
     stage.planner.script = [proposes(first, write("b.md", "NEW", step="s2"))]
