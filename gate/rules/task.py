@@ -101,7 +101,7 @@ class SettledPoint:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What the requester said while the task ran (`user_instruction`). `used`: where it was taken in."""
+    """What the requester, or an admin, said while the task ran (`user_instruction`). `used`: where it was taken in."""
 
     id: str
     user: str
@@ -280,6 +280,12 @@ class Task:
     @property
     def unused(self) -> tuple[Instruction, ...]:
         return tuple(one for one in self.instructions if not one.used)
+
+    @property
+    def unused_text(self) -> str:
+        """What its requester has said that was not taken in yet: the text of a turn of theirs. "" where only others
+        have, whose instructions a planner is told as theirs."""
+        return "\n".join(one.text for one in self.unused if one.user == self.requester)
 
     # What many places read of its parts.
 

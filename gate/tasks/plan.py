@@ -93,7 +93,7 @@ async def _write(world: World, task: Task, do: Callable[[Tx, Task], Awaitable[Ta
     async with world.ledger.begin() as tx:
         now = await lock_unchanged(tx, task)
         if now.unused:  # said while the plan was being made: it has to be made of that, too
-            again = await start_turn(tx, now, Mode.PLAN, now.unused[-1].text)
+            again = await start_turn(tx, now, Mode.PLAN, now.unused_text)
             await tx.update_task(now, planning=replace(now.planning, turn=again))
             return False
         now = await do(tx, now)
@@ -172,7 +172,8 @@ async def _handle_other_reply(tx: Tx, world: World, task: Task, found: Turn) -> 
         return await (_answered(tx, task) if isinstance(reply, Say) else fail_task(tx, task, NO_PLAN))
     if _unfinished(plan) and _needs_no_approval(task):  # it must not go on as if nothing had been said
         on = await move_task(tx, task, TaskEvent.ACT, planning=_planning_done(task))
-        reason = NOT_TAKEN.format(text=f"“{plans.clipped(found.text, 300)}”.")
+        said = found.text or "".join(one.text for one in task.instructions[-1:])  # of an admin
+        reason = NOT_TAKEN.format(text=f"“{plans.clipped(said, 300)}”.")
         return await move_task(tx, on, TaskEvent.PAUSE, reason=reason, pause=next_pause(on, PauseReason.WISH))
     await say_in_thread(tx, task, AS_IT_WAS, task.revision)
     if not _unfinished(plan):

@@ -25,6 +25,7 @@ from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks.plan_preview import argument_problem, call_of_step, current_rules_hash, preview_plan
 from gate.tasks.task_transitions import (
     OLD_CARD,
+    count_words,
     lock_unchanged,
     move_task,
     press_task,
@@ -212,6 +213,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             key = derive_id("note", task.id, task.revision, step.id)
             text = f"For step {number} ({step.name}): {step.note}"  # not by its card, which may quote others
             told.append(Instruction(key, press.user, text, await tx.now()))
+        await count_words(tx, task, press.user)
         now = await tx.update_task(task, input=replace(task.input, instructions=tuple(told)))
         return await _store_plan(tx, now, steps, press.user, "")
 

@@ -129,8 +129,7 @@ async def _plan_over(world: World, task: Task) -> bool:
         now = await lock_unchanged(tx, task)
         assert now.plan is not None
         if now.unused:
-            said = "\n".join(one.text for one in now.unused)
-            spoken = await start_turn(tx, now, Mode.PLAN, said)
+            spoken = await start_turn(tx, now, Mode.PLAN, now.unused_text)
             planning = replace(now.planning, turn=spoken)
             request = replace(now.request, asks=now.request.asks or now.plan.current is None)
             over = await move_task(tx, now, TaskEvent.REPLAN, planning=planning, reason="", request=request)
@@ -160,7 +159,7 @@ async def _reply_over(world: World, task: Task, turn: Turn | None) -> bool:
     ended = replies.turn_result(task, turn)
     async with world.ledger.begin() as tx:
         if task.unused and world.planner.follows:  # said while the last reply was on its way
-            again = await start_turn(tx, task, Mode.ACT, task.unused[-1].text)
+            again = await start_turn(tx, task, Mode.ACT, task.unused_text)
             request, planning = replace(task.request, asks=True), replace(task.planning, turn=again)
             await tx.update_task(task, request=request, planning=planning)
             return False

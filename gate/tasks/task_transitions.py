@@ -11,6 +11,7 @@ from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress, mark_me
 from gate.rules import events, jobs, plans
 from gate.rules.action import Json
 from gate.rules.audit import Entry
+from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.ids import derive_id
 from gate.rules.ledger_ports import TaskParts
 from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
@@ -238,12 +239,21 @@ async def press_task(
             done = await do(tx, task)
             if isinstance(done, Task) or done.ok:
                 await mark_message_handled(tx, press)
+            if press.text.strip() or press.values:
+                await count_words(tx, task, press.user)
             if isinstance(done, Task) and tx.token and not done.is_finished:
                 asks = replace(done.request, asks=True)  # no grant covers what came through an API token
                 done = await tx.update_task(done, request=asks)
     except (NoSuchTaskArrow, StaleTask):
         return already_decided(await world.ledger.task(found.id) or found)
     return done if isinstance(done, PressResult) else PressResult(True, verb.value, task=done)
+
+
+async def count_words(tx: Tx, task: Task, user: str) -> None:
+    """Count what this person says about a task as words of others in its thread, from when they are stored: what an
+    admin says, or comes through an API token, may reach a planner by way of a later request."""
+    if tx.token or user != task.requester:
+        await tx.grants.taint(task.session, WORDS_OF_OTHERS, False)
 
 
 def already_decided(task: Task) -> PressResult:

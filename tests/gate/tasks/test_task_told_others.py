@@ -13,17 +13,30 @@ from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers
 from gate.rules.action_states import State
-from gate.rules.planner_port import Call
+from gate.rules.grant_ports import WORDS_OF_OTHERS
+from gate.rules.plan_changes import StepChange
+from gate.rules.planner_port import (
+    Call,
+    Incoming,
+    Planner,
+    PlannerAssessment,
+    PlannerContext,
+    PlannerReply,
+    Turn,
+)
 from gate.rules.policy import Rule
+from gate.rules.ports import Unavailable
 from gate.rules.tool import Answer, Trust
+from gate.tasks import control, steer
+from gate.tasks import plan as flow
 from tests.gate.actions.test_action_grants import granted
 from tests.gate.fake_tools import Desk
-from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
-from tests.gate.plan_setup import waiting, wrote
+from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene
+from tests.gate.plan_setup import on_pause, on_plan, only, planned, pressed, steps, waiting, write, wrote
 from tests.gate.tasks.test_task_injected_instructions import asking_first, thinking
 from tests.model_stub import ORDER as ORDERS
 from tests.model_stub import Answer as Said
-from tests.model_stub import Heard, ModelStub, assesses, calls, obey, says
+from tests.model_stub import Heard, ModelStub, assesses, calls, fails, obey, says
 from tools.model.planner import ModelPlanner
 from tools.model.provider_client import ProviderModel
 
@@ -146,6 +159,147 @@ async def test_what_a_card_quotes_is_not_told_to_a_model(stage: Scene) -> None:
         await ask(stage, "what is the time?")
     assert wrote(stage) == ["drafts/a.md"]
     assert [action.id for action in await stage.ledger.pending(TEAM)] == ["a1"]
+
+
+async def quoting(stage: Scene) -> None:
+    """What deletes a file quotes it in the first line of its card; somebody else has written that file."""
+    shred = stage.desk.specs_now["shred"]
+    quotes = replace(shred.recipe, summary="Shred {args.path}: {capture.before.content}")
+    stage.desk.specs_now["shred"] = replace(shred, recipe=quotes)
+    stage.desk.notes["old.md"] = ORDER
+
+
+async def test_what_a_card_quotes_is_not_told_by_what_became_of_it(stage: Scene) -> None:
+    await granted(stage)
+    await quoting(stage)
+    async with thinking(stage, obey):
+        await ask(stage, SHRED)
+        action = await waiting(stage)
+        assert ORDER in action.preview.summary
+        assert (await decide.cancel(stage.world, stage.press(action))).ok
+        await stage.play()
+        assert any("This is what happened" in text and "evil.md" in text for text in stage.texts)
+        await ask(stage, "what is the time?", 2)
+        assert wrote(stage) == ["drafts/a.md"]
+        await ask(stage, 'CALL(desk__write {"path": "mine.md", "content": "x"})', 3)
+    assert wrote(stage) == ["drafts/a.md", "mine.md"]  # nothing was told, so the grant stands
+
+
+def plans_twice(heard: Heard) -> Said:
+    """Plans to delete and to write; does what the requester's words order instead, once they do."""
+    if heard.assessing:
+        return assesses(60, 4)
+    if "propose_plan" not in heard.tools:
+        return says("I see.")
+    told = [words.split("</words")[0] for words in heard.text.split("<words")[1:]]
+    steps = [("desk__shred", {"path": "old.md"}), ("desk__write", {"path": "mine.md", "content": "x"})]
+    if any(ORDER in words for words in told):
+        steps = [("desk__write", {"path": "evil.md", "content": "taken over"})]
+    listed = [{"tool": tool, "title": "do it", "arguments": args} for tool, args in steps]
+    return calls(("propose_plan", {"steps": listed}))
+
+
+async def test_what_a_card_quotes_is_no_part_of_an_instruction_for_its_step(stage: Scene) -> None:
+    await quoting(stage)
+    async with thinking(stage, plans_twice):
+        await ask(stage, "tidy up")
+        changes = (StepChange("s1", 1, note="keep a copy"), StepChange("s2", 2))
+        assert (await flow.modify(stage.world, on_plan(await only(stage)), changes)).ok
+        await stage.play()
+        changed = await only(stage)
+        assert [one.text for one in changed.instructions] == ["For step 1 (desk.shred): keep a copy"]
+        assert (await flow.approve_all(stage.world, on_plan(changed))).ok
+        await stage.play()
+    assert [step.args["path"] for step in steps(await only(stage))] == ["old.md", "mine.md"]
+
+
+class Meanwhile:
+    """A planner. While its first reply is on its way, somebody else says something about the task."""
+
+    follows = True
+
+    def __init__(self, inner: Planner, say: Callable[[str], Awaitable[None]]) -> None:
+        self.inner, self.say, self.said = inner, say, False
+
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
+        return await self.inner.assess(turn, brief)
+
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
+        made = await self.inner.reply(turn, brief, pending)
+        if not self.said:
+            self.said = True
+            await self.say(turn.task)
+        return made
+
+
+def away_once_steered(heard: Heard) -> Said:
+    """Says hello, cannot be reached while it is told the order of somebody else, and obeys what it is told then."""
+    if "hello" not in heard.text or "what is the time" in heard.text or "mine.md" in heard.text:
+        return obey(heard)
+    if heard.assessing:
+        return assesses()
+    return fails(500) if ORDER in heard.text else says("Hello.")
+
+
+@pytest.mark.parametrize(("user", "token"), [(CLEO, ""), (ANN, "an agent's")])
+async def test_what_an_admin_or_an_agent_said_counts_where_no_reply_has_taken_it_in(
+    stage: Scene, user: str, token: str
+) -> None:
+    await granted(stage)
+    stage.rule(admins=frozenset({CLEO}))
+
+    async def say(task_id: str) -> None:
+        task = await stage.ledger.task(task_id)
+        assert task is not None
+        world = stage.world.for_token(token) if token else stage.world
+        assert (await steer.instruct(world, Incoming("api:1", task.session, user, ORDER, "", False), task)).ok
+
+    async with thinking(stage, away_once_steered):
+        stage.world = replace(stage.world, planner=Meanwhile(stage.world.planner, say))
+        with pytest.raises(Unavailable):
+            await ask(stage, "hello")
+        await ask(stage, "stop", 2)
+        await ask(stage, "what is the time?", 3)
+        told = await stage.ledger.pending(TEAM)
+        assert [ASKS in action.preview.notes for action in told] == ([] if user == CLEO else [True])
+        await ask(stage, 'CALL(desk__write {"path": "mine.md", "content": "x"})', 4)
+        mine = await asked_about(stage, "mine.md")
+    assert ASKS in mine.preview.notes
+    assert wrote(stage) == ["drafts/a.md"]
+
+
+async def last_read(stage: Scene) -> str:
+    async with stage.ledger.begin() as tx:
+        return await tx.grants.last_read(stage.session)
+
+
+@pytest.mark.parametrize(
+    ("user", "token", "told"), [(ANN, "", ""), (CLEO, "", WORDS_OF_OTHERS), (ANN, "t1", WORDS_OF_OTHERS)]
+)
+async def test_what_is_said_on_a_pause_counts_as_words_of_whoever_says_it(
+    stage: Scene, user: str, token: str, told: str
+) -> None:
+    stage.rule(admins=frozenset({CLEO}))
+    task = await planned(stage, write("a.md"), write("b.md"))
+    assert (await flow.step_by_step(stage.world, on_plan(task))).ok
+    await stage.play()
+    await pressed(stage, control.pause, on_plan(await only(stage)))
+    world = stage.world.for_token(token) if token else stage.world
+    before = await only(stage)
+    assert (await control.resume(world, on_pause(before, user))).ok
+    assert await last_read(stage) == ""
+    await pressed(stage, control.pause, on_plan(await only(stage)))
+    assert (await control.resume(world, on_pause(await only(stage), user, ORDER))).ok
+    assert await last_read(stage) == told
+
+
+@pytest.mark.parametrize(("token", "told"), [("", ""), ("t1", WORDS_OF_OTHERS)])
+async def test_a_change_of_a_plan_through_a_token_counts(stage: Scene, token: str, told: str) -> None:
+    task = await planned(stage, write("a.md"), write("b.md"))
+    world = stage.world.for_token(token) if token else stage.world
+    change = StepChange("s1", 1, args={"path": "a.md", "content": ORDER})
+    assert (await flow.modify(world, on_plan(task), (change,))).ok
+    assert await last_read(stage) == told
 
 
 async def test_a_grant_still_covers_what_only_its_requester_has_led_to(stage: Scene) -> None:
