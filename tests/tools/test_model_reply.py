@@ -203,6 +203,14 @@ async def test_a_plan_has_steps_whose_arguments_may_come_from_results() -> None:
     assert "files__read_file" in stub.requests[0].tools
 
 
+async def test_a_step_with_a_blank_title_is_called_as_its_tool() -> None:
+    steps = [{"tool": "files__delete_file", "title": " ", "arguments": {"path": "a.md"}}]
+    async with planning([calls(("propose_plan", {"steps": steps}))]) as (planner, _):
+        replied = await reply(planner, turn(mode=Mode.PLAN))
+    assert isinstance(replied.reply, ProposePlan)
+    assert [step.title for step in replied.reply.steps] == ["files__delete_file"]
+
+
 @pytest.mark.parametrize(
     ("step", "told"),
     [
