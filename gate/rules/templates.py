@@ -167,13 +167,24 @@ def expand(template: Json, scope: Mapping[str, Json]) -> Json:
 def look_up(path: str, scope: Mapping[str, Json]) -> Json:
     """The value at `args.to[0].name`. Raises TemplateError."""
     value: Json = scope
-    for step in STEP.findall(path):
+    for found in STEP.finditer(path):
+        step = found[0]
         try:
             inside = json.loads(value) if isinstance(value, str) else value
             value = inside[int(step)] if isinstance(inside, list) else inside[step]
         except (KeyError, IndexError, TypeError, ValueError, RecursionError):
-            raise TemplateError(f"{{{path}}} is not there: no “{step}”") from None
+            raise TemplateError(_lacking(path[: found.start()].rstrip(".["), step)) from None
     return value
+
+
+def _lacking(place: str, step: str) -> str:
+    """A sentence for people: what is missing at this place of the values that templates are filled with."""
+    whose = {
+        "args": "the arguments have",
+        "capture": "what was read for it first has",
+        "result": "the answer of the tool has",
+    }
+    return f"{whose.get(place.partition('.')[0].partition('[')[0], f'“{place}” has')} no “{step}”"
 
 
 def _text(found: re.Match[str], scope: Mapping[str, Json]) -> str:

@@ -521,7 +521,7 @@ async def test_what_another_look_found_can_be_left_out(planner: Phrases) -> None
 
 async def test_an_answer_without_what_the_runbook_takes_is_said(planner: Phrases) -> None:
     data = book(EACH, looks=[SEARCH])
-    assert "lacks this: {looks.found.matches}" in says(await looked(planner, data, {}))
+    assert "lacks this: “looks.found” has no “matches”" in says(await looked(planner, data, {}))
     assert "has no fields" in says(await looked(planner, data, "words"))
     assert "more than it can tell at once" in says(
         await looked(planner, data, {"matches": [], "truncated": True})

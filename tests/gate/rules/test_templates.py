@@ -103,7 +103,7 @@ def test_a_step_into_a_text_goes_on_in_its_json() -> None:
 
 @pytest.mark.parametrize("text", ["no json", "", "7", "null", '"a"', "[" * 100_000, "{}", "[]"])
 def test_a_step_into_a_text_that_holds_no_such_thing_is_an_error(text: str) -> None:
-    with pytest.raises(TemplateError, match="is not there"):
+    with pytest.raises(TemplateError, match="“read” has no “a”"):
         expand("{read.a}", {"read": text})
 
 
@@ -134,3 +134,18 @@ def test_the_filters_for_people_rows_broken_text_and_searches(filtered: str, val
 def test_rows_of_what_is_no_json_cannot_be_shown() -> None:
     with pytest.raises(TemplateError, match="cannot be shown"):
         expand("{v|rows}", {"v": "no json"})
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{result.commit.sha}", "the answer of the tool has no “sha”"),
+        ("{capture.before[2].text}", "what was read for it first has no “2”"),
+        ("{args.to}", "the arguments have no “to”"),
+    ],
+)
+def test_what_is_missing_is_said_without_the_template(template: str, said: str) -> None:
+    scope: dict[str, Json] = {"args": {}, "capture": {"before": []}, "result": {"commit": {}}}
+    with pytest.raises(TemplateError) as missing:
+        expand(template, scope)
+    assert str(missing.value) == said
