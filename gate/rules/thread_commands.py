@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-GO = frozenset({"yes please", "confirm", "confirmed", "go ahead", "do it", "proceed"})
-YES = GO | {"yes", "y", "yep", "yeah", "ok", "okay"}
+YES = frozenset("yes|y|yep|yeah|ok|okay|yes please|confirm|confirmed|go ahead|do it|proceed".split("|"))
 NO = frozenset(
     {
         "no",
@@ -83,11 +82,6 @@ MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:(?:[ \t]*+=[ \t]*+|[ \t]++)(
 
 def is_yes(text: str) -> bool:
     return _plain(text) in YES
-
-
-def is_go(text: str) -> bool:
-    """A yes that can only be meant for something that waits to run."""
-    return _plain(text) in GO
 
 
 def is_stop(text: str) -> bool:

@@ -261,10 +261,11 @@ async def _decide_pending(world: World, incoming: Incoming, person: Person) -> b
         return False
     everyone = await world.ledger.pending(incoming.session.team, session=incoming.session)
     waiting = [a for a in everyone if a.requester == person.id]
+    others = [a for a in everyone if not a.private]  # nobody else is told that a private one waits
     if not waiting:
-        if not (everyone and yes) or await is_asked(world, incoming):
+        if not (others and yes) or await is_asked(world, incoming):
             return False
-        only = f"Only {deciders(everyone[0])} can confirm this."
+        only = f"Only {deciders(others[0])} can confirm this."
         await post_note(world, incoming, "answer", {"text": only}, to=incoming.user)
         return True
     if thread_commands.is_stop(text) and any(action.step for action in waiting):

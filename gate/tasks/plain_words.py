@@ -44,8 +44,8 @@ async def why_undecided(world: World, incoming: Incoming, about: Action | Task) 
         return ELSEWHERE
     if await _waits_besides(world, incoming, about):
         return ELSEWHERE
-    only_yes = thread_commands.is_yes(incoming.text) and not thread_commands.is_go(incoming.text)
-    if only_yes and (await _is_not_newest(world, about) or await _has_result_since(world, tasks, about)):
+    yes = thread_commands.is_yes(incoming.text)  # in whatever words: a model may have asked for any of them
+    if yes and (await _is_not_newest(world, about) or await _has_result_since(world, tasks, about)):
         return AMBIGUOUS
     return TYPED if isinstance(about, Action) and about.verdict is not Verdict.CONFIRM else ""
 
@@ -83,7 +83,7 @@ def _is_of(record: Record, task: Task) -> bool:
 
 
 async def _is_not_newest(world: World, about: Action | Task) -> bool:
-    """Whether another message of ours stands below the card in this thread: a plain yes may be about that."""
+    """Whether another message of ours stands below the card in this thread: a yes may be about that."""
     since = await shown_since(world, about)
     return bool(since) and await world.ledger.shown_after(about.session, since)
 

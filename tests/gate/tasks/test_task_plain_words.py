@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 
+from gate.rules import thread_commands
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose, Say
-from gate.rules.ports import Note
+from gate.rules.policy import Rule
+from gate.rules.ports import Note, Posted
 from gate.rules.reviews import Phase
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE
-from tests.gate.gate_setup import BEN, TEAM, Scene
+from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
 
+YESES = sorted(thread_commands.YES)  # a model may ask for any of them
 CHANGE = Propose((Call("desk", "write", {"path": "own.md", "content": "mine"}),))
 PLAN = proposes(write("a.md"), write("b.md"))
 
@@ -53,16 +57,15 @@ async def test_a_yes_approves_no_plan_while_another_card_waits(stage: Scene) -> 
     assert ((await newest(stage)).plan, stage.texts[-1], stage.desk.calls) == (task.plan, ELSEWHERE, [])
 
 
-async def test_ok_after_a_result_approves_no_plan_that_stood_there_before(stage: Scene) -> None:
+@pytest.mark.parametrize("word", YESES)
+async def test_a_yes_after_a_result_approves_no_plan_that_stood_there_before(stage: Scene, word: str) -> None:
     await beside_a_plan(stage)
     await stage.confirm(await waiting(stage))
     await stage.play()
     calls = list(stage.desk.calls)
-    await stage.say("ok", mentioned=False)
+    await stage.say(word, mentioned=False)
     assert ((await newest(stage)).state, stage.texts[-1]) == (S.PLAN_REVIEW, AMBIGUOUS)
     assert stage.desk.calls == calls
-    await stage.say("go ahead", mentioned=False)  # that can only be meant for what waits
-    assert len(stage.desk.calls) > len(calls)
 
 
 async def test_ok_approves_a_plan_whose_card_came_after_the_result(stage: Scene) -> None:
@@ -119,16 +122,16 @@ async def test_a_yes_approves_no_plan_while_a_result_waits_for_its_release(stage
     await nothing_comes_of(stage, "yes", ELSEWHERE)
 
 
-@pytest.mark.parametrize("word", ["yes", "ok"])
+@pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_words_of_the_model_is_none_to_a_card_above_them(stage: Scene, word: str) -> None:
     stage.planner.script = [CHANGE]
     await stage.say("write it")
-    stage.planner.script = [Say("It is sunny. Shall I tell you about tomorrow, too? Just answer yes.")]
+    stage.planner.script = [Say(f"It is sunny. Shall I tell you about tomorrow, too? Just answer “{word}”.")]
     await stage.say("how is the weather?")
     await nothing_comes_of(stage, word, AMBIGUOUS)
 
 
-@pytest.mark.parametrize("word", ["yes", "ok"])
+@pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_the_answer_of_a_read_is_none_to_a_card_above_it(stage: Scene, word: str) -> None:
     stage.planner.script = [CHANGE]
     await stage.say("write it")
@@ -136,8 +139,35 @@ async def test_a_yes_to_the_answer_of_a_read_is_none_to_a_card_above_it(stage: S
     stage.planner.script = [Propose((Call("desk", "look", {"path": "z.md"}),)), Say("It says zz.")]
     await stage.say("what is in z.md?")
     await nothing_comes_of(stage, word, AMBIGUOUS)
-    await stage.say("go ahead", mentioned=False)  # that can only be meant for what waits
+    assert "own.md" not in stage.desk.notes
+    await stage.confirm(await waiting(stage))
+    await stage.play()
     assert stage.desk.notes["own.md"] == "mine"
+
+
+@pytest.mark.parametrize("word", YESES)
+async def test_a_yes_to_words_of_the_model_approves_no_plan_above_them(stage: Scene, word: str) -> None:
+    await planned(stage, write("p.md"), write("q.md"))
+    async with stage.ledger.begin() as tx:
+        await tx.note(Note("below", stage.session, "answer", {"text": f"Shall I? Just say “{word}”."}))
+    await stage.play()
+    # The stage's clock is behind that of the database, by which the card of a plan was shown.
+    await stage.ledger.set_posted("below", Posted(CHANNEL, f"{time.time() + 60:.6f}", 1))
+    await nothing_comes_of(stage, word, AMBIGUOUS)
+    assert (await newest(stage)).state is S.PLAN_REVIEW
+
+
+async def test_a_yes_of_somebody_else_says_nothing_of_a_private_card(stage: Scene) -> None:
+    stage.rule(Rule("in private", ("desk.poke",), private=True))
+    only = f"Only <@{ANN}> can confirm this."
+    stage.planner.script = [Propose((Call("desk", "poke", {"at": "x"}),))]
+    await stage.say("poke it")
+    assert (await waiting(stage)).private
+    await stage.say("yes", user=BEN, mentioned=False)
+    assert only not in stage.texts
+    await stage.prepare(path="own.md", content="mine")
+    await stage.say("yes", user=BEN, mentioned=False)
+    assert stage.texts[-1] == only
 
 
 async def test_messages_of_other_threads_are_not_below_a_card(stage: Scene) -> None:
