@@ -17,8 +17,9 @@ from bot.outgoing_check import checked_message
 from bot.slack_messages import Messages, Statuses, card_metadata, evict_oldest
 from bot.slack_retry import REFUSED, SlackError
 from gate.actions.action_versions import audit_entry
-from gate.rules.action import OWN_CARD, Action, Json, Vote
+from gate.rules.action import OWN_CARD, Action, Json, Session, Vote
 from gate.rules.action_states import State
+from gate.rules.audit import Line, without_reason
 from gate.rules.ids import derive_id
 from gate.rules.messages import LATE, OVER, CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
@@ -285,8 +286,7 @@ class Cards(Messages):
             case "undo":
                 return notices.message(note, entries=await self._ledger.undoable(team, limit=count, **whose))
             case "audit":
-                lines = await self._ledger.audit_tail(team=team, session=note.session, limit=count)
-                return notices.message(note, lines=lines)
+                return notices.message(note, lines=await self._told_to_all(note.session, count))
             case "grants":
                 return notices.message(note, allowed=await self._ledger.grants.grants(note.session))
             case "talk" | "status":
@@ -294,6 +294,12 @@ class Cards(Messages):
                 waiting = await self._ledger.pending(team, session=note.session)
                 return notices.message(note, waiting=[a for a in waiting if not a.private], task=task)
         return notices.message(note)
+
+    async def _told_to_all(self, session: Session, count: int) -> tuple[Line, ...]:
+        """The record of a thread without the reasons of what is confidential: anybody there may list it."""
+        lines = await self._ledger.audit_tail(team=session.team, session=session, limit=count)
+        kept = await self._ledger.confidential({line.entry.action for line in lines})
+        return tuple(without_reason(line) if line.entry.action in kept else line for line in lines)
 
     async def _post_card(self, card: Card, posted: Posted | None) -> set[str]:
         """Post or update one message, and remember where it stands; its key where somebody else has drawn it

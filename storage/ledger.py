@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import hmac
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -30,6 +30,7 @@ from gate.rules.ports import (
     UndoEntry,
 )
 from gate.rules.task import Task
+from gate.rules.undo_privacy import is_confidential
 from storage import api_tables, tables, task_tables
 from storage.audit_log import Chain
 from storage.columns import clock
@@ -397,6 +398,10 @@ class SqlLedger:
         of = (log.session_id == session.key, log.action_id == action, log.event == "sampled")
         (rows,) = await self._ask(select(audit_log).where(*of).order_by(log.seq).limit(limit))
         return tuple(to_line(row) for row in rows)
+
+    async def confidential(self, ids: Collection[str]) -> frozenset[str]:
+        (rows,) = await self._ask(select(actions).where(actions.c.id.in_(ids)))
+        return frozenset(one.id for one in await to_actions(rows, self.seals) if is_confidential(one))
 
     async def posted(self, key: str) -> Posted | None:
         row = await self._one(POSTED, of=key)

@@ -20,7 +20,7 @@ from gate.rules.receipt import receipt
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import phrase_for
-from gate.rules.undo_privacy import keeps_values, told_args
+from gate.rules.undo_privacy import is_confidential, keeps_values, told_args
 
 # Seconds in which a simple request that ends with this change asks whether it was right on the same card, so that both
 # are drawn in one update.
@@ -76,9 +76,9 @@ def with_blocked_preview(action: Action, problem: str) -> Action:
 
 
 async def store_version(tx: Tx, action: Action, version: Action) -> Action:
-    """Put this version in the place of the one before, whose votes are void. One that has become private leaves the
-    card that it shares. Raises Stale or NoSuchArrow."""
-    leaves = version.private and action.shares
+    """Put this version in the place of the one before, whose votes are void. One that has become private, or is
+    reviewed since, leaves the card that it shares. Raises Stale or NoSuchArrow."""
+    leaves = (version.private or version.review) and action.shares
     return await tx.move(
         action,
         Event.EDIT,
@@ -129,8 +129,12 @@ def confirm_noun(spec: ToolSpec, action: Action) -> str:
         return ""
 
 
-def audit_entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
-    """An audit entry about an action as it stands."""
+def audit_entry(
+    event: str, action: Action, actor: str, *, reason: str = "", note: str = "", **more: Any
+) -> Entry:
+    """An audit entry about an action as it stands. Its reason: `note`, in words of ours that quote nothing, or
+    `reason`, which may quote what somebody typed or a tool said: of what is confidential only its length and hash."""
+    quoted = measured(reason) if reason and is_confidential(action) else reason
     return Entry(
         event=event,
         session=action.session.key,
@@ -141,6 +145,7 @@ def audit_entry(event: str, action: Action, actor: str, **more: Any) -> Entry:
         version=action.version,
         receipt=action.receipt,
         requester=action.requester,
+        reason=note or quoted,
         **more,
     )
 
@@ -177,7 +182,7 @@ async def record_proposed(tx: Tx, action: Action) -> None:
     if token and not action.task:
         await tx.record_token(token, action.id)
     await record_maker(tx, action)
-    tx.audit(audit_entry("proposed", action, action.requester, reason=action.reason, token=token))
+    tx.audit(audit_entry("proposed", action, action.requester, note=action.reason, token=token))
 
 
 def update_cards(tx: Tx, action: Action) -> None:

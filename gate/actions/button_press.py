@@ -98,7 +98,7 @@ async def record_refusal(world: World, action: Action, press: Press, verb: Verb,
 
 def refusal_entry(action: Action, user: str, verb: Verb, reason: str) -> Entry:
     """The record of somebody who may not do this."""
-    return audit_entry("turned_away", action, user, outcome=verb.value, reason=reason)
+    return audit_entry("turned_away", action, user, outcome=verb.value, note=reason)
 
 
 def already_decided(action: Action) -> PressResult:

@@ -44,8 +44,8 @@ async def claim(world: World, action: Action) -> tuple[Action, Task | None] | No
             until = now + timedelta(seconds=world.limits.claim)
             held = Claim(world.ids.new(), world.executor, until)
             moved = await tx.move(action, Event.START, execution=Execution(claim=held))
-            by = {"user_confirmed": not action.grant, "reason": grant_note(action)}
-            tx.audit(audit_entry("started", moved, action.decided_by, **by))
+            asked, by = not action.grant, grant_note(action)
+            tx.audit(audit_entry("started", moved, action.decided_by, user_confirmed=asked, note=by))
             update_cards(tx, moved)
     except (Stale, NoSuchArrow):
         return None

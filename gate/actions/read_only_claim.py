@@ -74,8 +74,10 @@ async def mark_read_only(world: World, press: Press) -> PressResult:
         pin = Pin(spec.server, spec.name, spec.definition, press.user, await tx.now())
         if not await tx.grants.review_tool(pin):
             return PressResult(False, "changed", CHANGED, action)
-        said = {"outcome": spec.definition, "reason": REASON, "user_confirmed": True}
-        tx.audit(audit_entry("tool_reviewed", action, press.user, **said))
+        said = audit_entry(
+            "tool_reviewed", action, press.user, note=REASON, outcome=spec.definition, user_confirmed=True
+        )
+        tx.audit(said)
     world.tools.relist(spec.server)
     return await _confirm_call(world, press, offer)
 

@@ -12,6 +12,7 @@ from gate.rules.action import Action, Session
 from gate.rules.audit import Entry
 from gate.rules.gated_files import TooManyFiles
 from gate.rules.ports import Unavailable, World
+from gate.rules.previews import measured
 from gate.rules.reviews import Phase
 from gate.rules.sampling import NotSampled, Sampled, SamplingRecord, recorded_by
 from gate.rules.undo_privacy import is_confidential
@@ -76,6 +77,7 @@ def sampling_entry(made_for: SamplingSubject, one: Sampled) -> Entry:
     """The audit entry of a request."""
     tokens_in, tokens_out = one.tokens
     withheld = made_for.withheld or one.withheld
+    refused = measured(one.refused) if withheld and one.refused else one.refused  # may name a file
     told = {"prompt": one.prompt[:KEPT_PROMPT]} if not withheld else {}
     counts = f"{tokens_in} tokens in, {tokens_out} out"
     return Entry(
@@ -88,6 +90,6 @@ def sampling_entry(made_for: SamplingSubject, one: Sampled) -> Entry:
         result="" if withheld else one.answer[:KEPT_ANSWER],
         status="error" if one.refused else "success",
         outcome="refused" if one.refused else "answered",
-        reason=one.refused or ("the answer of an equal request" if one.again else counts),
+        reason=refused or ("the answer of an equal request" if one.again else counts),
         requester=made_for.requester,
     )

@@ -258,7 +258,7 @@ async def _ask_about_drift(world: World, undo: Action, original: Action, drift: 
     try:
         async with world.ledger.begin() as tx:
             moved = await store_version(tx, undo, shown)
-            tx.audit(audit_entry("drifted", moved, "system", reason=" ".join(drift.quietly)[:1000]))
+            tx.audit(audit_entry("drifted", moved, "system", note=" ".join(drift.quietly)[:1000]))
             request_card(tx, moved)
     except (Stale, NoSuchArrow):
         return

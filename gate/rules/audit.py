@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 GENESIS = "0" * 64
@@ -54,6 +54,11 @@ class Line:
     mac: str
     team: str = ""  # of the session, kept beside the entry to find it by
     format: int = FORMAT
+
+
+def without_reason(line: Line) -> Line:
+    """An entry as it is listed to somebody who may not read why."""
+    return replace(line, entry=replace(line.entry, reason=""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -378,6 +378,9 @@ class Ledger(Protocol):
         ...
 
     async def posted(self, key: str) -> Posted | None: ...
+    async def confidential(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of these actions of which only their requester is told what they give."""
+
     async def posted_of(self, keys: Sequence[str]) -> Mapping[str, Posted]:
         """Where each of these cards stands, by key; those that nothing is known of are left out."""
         ...

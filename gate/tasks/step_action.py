@@ -102,8 +102,7 @@ async def _approved(tx: Tx, task: Task, action: Action) -> Action:
         return stored
     await record_proposed(tx, action)
     await tx.vote(Vote(action.id, action.version, task.requester, True, await tx.now()))
-    reason = f"by approval of plan version {task.plan.approved}"
-    return await approve(tx, stored, task.requester, reason)
+    return await approve(tx, stored, task.requester, f"by approval of plan version {task.plan.approved}")
 
 
 async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Task:
@@ -187,7 +186,7 @@ async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[
                     user,
                     status="rejected_by_user",
                     outcome="superseded",
-                    reason=SUPERSEDED,
+                    note=SUPERSEDED,
                 )
             )
             notify_ended(tx, moved)

@@ -9,15 +9,19 @@ from typing import Any
 import pytest
 
 from bot.cards import NOW_PRIVATE
-from gate.actions import edit
+from gate.actions import confirm, edit
 from gate.actions.button_press import Press
 from gate.rules.action import Action, Ref
+from gate.rules.action_states import State
+from gate.rules.audit import Entry
+from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule
 from gate.rules.ports import Posted
+from gate.rules.tool import Answer
 from tests import slack_app
 from tests.handlers.test_batch_card import Several, several, write
 from tests.handlers.test_story import opened
-from tests.slack_app import ANN, OPS, TEAM, Edge, joined
+from tests.slack_app import ANN, BEN, OPS, TEAM, Edge, joined
 from workspace.faults import Dropped, Fault, Refused, ServerError
 from workspace.state import Message
 
@@ -57,10 +61,13 @@ def sent(edge: Edge) -> str:
     return "\n".join(sent_there)
 
 
+def press_on(action: Action) -> Press:
+    return Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, ANN)
+
+
 async def edited(edge: Edge, action: Action, **args: Any) -> Action:
     """The action after its requester gave it other arguments, once it was looked at again."""
-    press = Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, ANN)
-    said = await edit.submit(edge.world, press, {"content": "x", **args})
+    said = await edit.submit(edge.world, press_on(action), {"content": "x", **args})
     assert isinstance(said, edit.PressResult)
     assert said.ok
     await edge.settled()
@@ -169,3 +176,72 @@ async def test_a_press_on_the_card_as_it_stood_confirms_nothing(private: Edge) -
     with private.nothing_ran():
         await private.send("interactive", press)
     assert card.buttons == []
+
+
+async def asked_in_private(edge: Edge) -> tuple[str, Action]:
+    """A private call that Ann asked for in the channel: where that was said, and its action."""
+    edge.planner.script.append(Propose((Call("desk", "write", {"path": PAY, "content": "x"}),)))
+    said = await edge.ann.say(OPS, "<@UBOT> please")
+    await edge.ws.wait_for(lambda: edge.ws.by_app(edge.ann.im))
+    await edge.settled()
+    (action,) = await edge.ledger.pending(TEAM)
+    assert action.private
+    return said.ts, action
+
+
+async def record_read_by_ben(edge: Edge, thread: str) -> str:
+    """What Ben reads once he asks for the record in the thread."""
+    ben = edge.ws.as_(BEN)
+    await ben.say(OPS, "<@UBOT> audit", thread)
+    await edge.ws.wait_for(lambda: [one for one in ben.sees(OPS) if "of the record" in one.text])
+    await edge.settled()
+    return repr([(one.text, one.blocks) for one in ben.sees(OPS)])
+
+
+async def test_the_record_in_a_thread_tells_nobody_why_a_private_call_was_rejected(private: Edge) -> None:
+    thread, action = await asked_in_private(private)
+    why = f"not so: {TOLD}"
+    assert (await confirm.reject(private.world, replace(press_on(action), reason=why))).ok
+    await private.settled()
+    assert why not in repr(await private.ledger.audit_tail(team=TEAM, limit=50))
+    # As an earlier version has kept it
+    async with private.ledger.begin() as tx:
+        tx.audit(
+            Entry(event="cancelled", session=action.session.key, actor=ANN, action=action.id, reason=why)
+        )
+    seen = await record_read_by_ben(private, thread)
+    assert "rejected" in seen
+    assert "cancelled" in seen
+    assert "98,000" not in seen
+
+
+@pytest.mark.parametrize("how", ["changed", "failing"])
+async def test_the_record_in_a_thread_tells_nobody_why_a_private_call_was_called_off(
+    private: Edge, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    spec = private.desk.specs_now["write"]
+    capture = {name: replace(read, absent="no such") for name, read in spec.recipe.capture.items()}
+    private.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, capture=capture))
+    thread, action = await asked_in_private(private)
+    real = private.desk.call
+
+    async def failing(server: str, tool: str, *more: Any) -> Answer:
+        if tool == "look":
+            return Answer(f"{PAY} has a broken line: {TOLD}", is_error=True)
+        return await real(server, tool, *more)
+
+    if how == "changed":
+        private.desk.notes[PAY] = "Ben earns 99,000"
+    else:
+        monkeypatch.setattr(private.desk, "call", failing)
+    await private.ann.click(direct(private), "confirm")
+    await private.settled()
+    found = await private.ledger.action(action.id)
+    assert found is not None
+    assert found.state is State.CANCELLED
+    kept = [line.entry.reason for line in await private.ledger.audit_tail(team=TEAM, limit=50)]
+    seen = await record_read_by_ben(private, thread)
+    assert "called off" in seen.replace("_", " ")
+    for told in (seen, repr(kept)):
+        assert TOLD not in told
+        assert "pay.csv" not in told

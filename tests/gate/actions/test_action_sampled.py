@@ -18,6 +18,7 @@ from gate.actions.sampling_records import (
 )
 from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
+from gate.rules.previews import measured
 from gate.rules.sampling import RECORD, NotSampled, Sampled
 from gate.rules.tool import Answer
 from tests.gate.fake_tools import Desk
@@ -56,7 +57,9 @@ async def test_what_is_withheld_leaves_its_digest_alone(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
     with sampling_for(stage.world, SamplingSubject(action.session, action.id, ANN, withheld=True)):
         await record(ONE)
-    (found,) = await stage.ledger.sampled(action.session, action.id)
+        await record(replace(ONE, answer="", refused="hr/pay.csv is kept from models"))
+    found, refused = await stage.ledger.sampled(action.session, action.id)
+    assert refused.entry.reason == measured("hr/pay.csv is kept from models")
     assert (json.loads(found.entry.arguments), found.entry.result) == ({"sha256": "ab" * 32}, "")
     assert "Neither the question nor the answer is kept" in json.dumps(modals.full(action, (), (found,)))
 
