@@ -23,7 +23,7 @@ from gate.actions.button_press import (
     mark_message_handled,
 )
 from gate.actions.preview import policy_decision, reads_in_private
-from gate.actions.review_log import APPROVE, REJECT, record_action_review
+from gate.actions.review_log import APPROVE, REJECT, is_review_missing, record_action_review
 from gate.actions.undone_action import move_original
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdict, Vote
@@ -63,7 +63,7 @@ async def confirm(world: World, press: Press) -> PressResult:
     hindrance = await _refusal_reason(world, action, press)
     if hindrance:
         return hindrance
-    if not rules_unchanged(world, action):
+    if not rules_unchanged(world, action) or await is_review_missing(world, action):
         return await _supersede(world, action)
     if action.verdict is Verdict.TYPED and not phrase_matches(action, press.typed or ""):
         return await _count_wrong_phrase(world, action, press)
@@ -182,7 +182,7 @@ async def _supersede(world: World, action: Action) -> PressResult:
         async with world.ledger.begin(world.limits.decision) as tx:
             version = with_blocked_preview(replace(action, version=action.version + 1), problem)
             changed = await store_version(tx, action, version)
-            tx.audit(audit_entry("voided", changed, "system", reason="definition or rules changed"))
+            tx.audit(audit_entry("voided", changed, "system", note="definition or rules changed"))
             tx.enqueue(jobs.refresh(action.id, changed.version))
             update_cards(tx, changed)
     except (Stale, NoSuchArrow):
@@ -198,7 +198,7 @@ async def _reissue(world: World, action: Action) -> PressResult:
             moved = await tx.move(action, Event.CANCEL, resolution=resolution)
             tx.audit(
                 audit_entry(
-                    "cancelled", moved, "system", status="error", outcome="called_off", reason=EARLIER_VERSION
+                    "cancelled", moved, "system", status="error", outcome="called_off", note=EARLIER_VERSION
                 )
             )
             if not action.undoes:  # a way back is asked for at what it takes back
@@ -234,13 +234,13 @@ async def _record_vote(world: World, action: Action, press: Press) -> PressResul
         return PressResult(True, "confirmed", action=await approve(tx, current, press.user))
 
 
-async def approve(tx: Tx, action: Action, user: str, reason: str = "", grant: str = "") -> Action:
+async def approve(tx: Tx, action: Action, user: str, note: str = "", grant: str = "") -> Action:
     """The last yes: approved, on the record, and on its way, in this one transaction. With `grant`, nobody was asked
     for just this."""
     moved = await tx.move(action, Event.APPROVE, resolution=Resolution(by=user, grant=grant))
     if action.undoes:
         await move_original(tx, moved, Event.UNDO)
-    tx.audit(audit_entry("confirmed", moved, user, user_confirmed=not grant, reason=reason))
+    tx.audit(audit_entry("confirmed", moved, user, user_confirmed=not grant, note=note))
     tx.enqueue(jobs.carry_out(action.id))
     update_cards(tx, moved)
     return moved
@@ -327,8 +327,8 @@ async def expire(world: World, action: Action, *, lost: bool = False) -> PressRe
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await tx.move(action, Event.EXPIRE, lost=lost)
-            reason = "its reservation was lost" if lost else ""
-            tx.audit(audit_entry("expired", moved, "system", outcome="expired", reason=reason))
+            note = "its reservation was lost" if lost else ""
+            tx.audit(audit_entry("expired", moved, "system", outcome="expired", note=note))
             notify_ended(tx, moved)
     except (Stale, NoSuchArrow):
         return None

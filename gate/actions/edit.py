@@ -28,6 +28,7 @@ from gate.actions.button_press import (
 from gate.actions.confirm import decision_for, expire, notify_ended
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, make_preview
+from gate.actions.review_log import action_review_name, announce_action_review
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
@@ -157,7 +158,8 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     if action.undoes:
         original = await world.ledger.action(action.undoes)
         seen = replace(seen, preview=preview_of_undo(seen.preview, decision, seen.args, original))
-    source = replace(action.proposal.source, at=await world.ledger.now())
+    review = action.review or await action_review_name(world, action)
+    source = replace(action.proposal.source, at=await world.ledger.now(), review=review)
     shown = next_version(world, spec, action, make_proposal(world, spec, seen, decision, source))
     await world.leases.put(lease_record(shown), (shown.expires_at - source.at).total_seconds())
     await _store_version(world, action, shown)
@@ -185,7 +187,9 @@ async def _store_version(world: World, action: Action, shown: Action) -> None:
                 notify_ended(tx, moved)
                 return
             changed = await store_version(tx, action, shown)
-            tx.audit(audit_entry("previewed", changed, "system", reason=changed.reason))
+            tx.audit(audit_entry("previewed", changed, "system", note=changed.reason))
+            if not action.review:
+                await announce_action_review(tx, changed)
             request_card(tx, changed)
     except (Stale, NoSuchArrow):
         return  # somebody cancelled or edited again meanwhile: that version has its own run

@@ -16,7 +16,7 @@ from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.grant_consent import grant_withdrawn_reason
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewReadFailed, run_capture
-from gate.actions.review_log import announce_review, result_review_name
+from gate.actions.review_log import announce_review, is_review_missing, result_review_name
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind
@@ -93,7 +93,7 @@ async def _refusal_reason(world: World, action: Action, votes: Sequence[Vote]) -
         return "The tool's definition changed after it was confirmed"
     if decision.verdict is Verdict.DENY:
         return decision.reason
-    if not rules_unchanged(world, action):
+    if not rules_unchanged(world, action) or await is_review_missing(world, action):
         return "The rules for it changed after it was confirmed"
     return (
         await _grant_refusal(world, action)
@@ -241,7 +241,7 @@ def outcome_entry(action: Action, outcome: Outcome) -> Entry:
         outcome=outcome.kind,
         user_confirmed=not action.grant,
         execution_ms=outcome.took_ms,
-        reason=grant_note(action),
+        note=grant_note(action),
     )
 
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from gate.rules.action import Action, ResultDecision, ResultReview
 from gate.rules.canonical_json import stored_args
+from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
 from gate.rules.reviews import (
     COMMENT,
     Phase,
     ReviewDecision,
     ReviewRecord,
+    matched_names,
     node,
     paused,
     resumed,
@@ -32,6 +34,22 @@ async def announce_action_review(tx: Tx, action: Action) -> None:
 async def announce_step_review(tx: Tx, task: Task, step: Step) -> None:
     """A task waits until somebody has looked at what this step gave."""
     tx.publish(paused(task.session, task.id, (task.id, step.id), Phase.AFTER, await tx.now()))
+
+
+async def action_review_name(world: World, action: Action) -> str:
+    """The operator's review that a call waits for before it runs, as the rules stand now; "" where none does. An undo
+    waits for none: whoever wants it has looked at what it takes back."""
+    before = any(one.enabled and one.trigger_phase is Phase.BEFORE for one in world.policy.reviews)
+    if not before or action.undoes:
+        return ""
+    task = await world.ledger.task(action.task) if action.step and not action.turn else None
+    step = step_of(task.plan, action.step) if task else None
+    return world.policy.review(Phase.BEFORE, action.name, matched_names(step) if step else ())
+
+
+async def is_review_missing(world: World, action: Action) -> bool:
+    """Whether the rules want a review since that its card was not shown for, so that no yes to it was one."""
+    return not action.review and bool(await action_review_name(world, action))
 
 
 def result_review_name(world: World, action: Action) -> str:

@@ -13,7 +13,7 @@ MAX_CALLS = 12  # actions on one card
 
 def is_coverable(action: Action) -> bool:
     """Whether a yes to several may cover it: it waits on their card, for one click, with a preview."""
-    waits = action.state is State.PREPARED and bool(action.shares)
+    waits = action.state is State.PREPARED and bool(action.shares) and not action.review
     return waits and action.verdict is Verdict.CONFIRM and action.preview.is_complete
 
 
