@@ -138,6 +138,7 @@ class HttpSection(Section):
 
     connections: Annotated[int, within(16, 100_000, whole=True)] = DEFAULT.http.connections
     per_address: Annotated[int, within(1, 100_000, whole=True)] = DEFAULT.http.per_address
+    per_token: Annotated[int, within(20, 100_000, whole=True)] = DEFAULT.http.per_token
     headers: Annotated[float, within(1, 60)] = DEFAULT.http.headers
     slow: Annotated[float, within(1, 600)] = DEFAULT.http.slow
 

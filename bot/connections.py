@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import os
 import resource
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
-from bot.parse_queue import ParseQueue
+from bot.parse_queue import REQUEST, ParseQueue, in_steps
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
-from handlers.api.request import AUTHENTICATED
+from handlers.api.request import IDENTIFY, SLACK
 from handlers.api.route import Problem
 from handlers.gateway.app import PATH as MCP
 from handlers.gateway.app import error_response
@@ -31,10 +33,11 @@ asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with 
 RESERVED = 256
 FEWEST = 16  # connections below which serving makes no sense
 REPORT_SECONDS = 60.0
-LATE, STALLED, CROWDED, BUSY, MALFORMED, LEFT = (
+LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
     "sent no whole request in time",
     "did not take the answer in time",
     "made way for a newer connection before anything of theirs was authenticated",
+    "made way for a newer connection with the same token",
     "found every connection in use",
     "sent something that is not HTTP",
     "went away before they were answered",
@@ -52,6 +55,7 @@ class HttpLimits:
 
     connections: int = 1000  # open at once, in one process
     per_address: int = 100  # of them from one address, before anything is authenticated
+    per_token: int = 64  # of them with one token of the API: more than it may have requests under way
     headers: float = 10.0  # from the first byte, or from the connection, to the end of a request's headers
     slow: float = 30.0  # in which a reader must take enough of an answer that more of it can be sent
 
@@ -61,7 +65,8 @@ class Connections:
 
     A connection is known once a request on it was authenticated (Slack's signature, or a token of the API). Those
     that are not can be half of all at most; a new one then takes the place of the one that is open the longest. So
-    a request that is sent without delay is answered, however many connections are open and idle.
+    a request that is sent without delay is answered, however many connections are open and idle. Of those that are
+    known, one token has as many as the limits say; Slack, which sends from many addresses, has any number.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
@@ -78,7 +83,7 @@ class Connections:
 
     def admit(self, new: Connection) -> bool:
         """Make room for a connection and add it; False where there is no room."""
-        same = [one for one in self._strangers() if one.address == new.address]
+        same = [one for one in self._unknown if one.address == new.address]
         if len(same) >= self.limits.per_address:
             self.end(same[0], CROWDED)
         elif len(self._unknown) >= max(1, self.limits.connections // 2):
@@ -92,14 +97,17 @@ class Connections:
         self._unknown[new] = None
         return True
 
-    def _strangers(self) -> Iterator[Connection]:
-        """Those that are not known; what has become known meanwhile is moved."""
-        for one in list(self._unknown):
-            if one.known:
-                del self._unknown[one]
-                self._known[one] = None
-            else:
-                yield one
+    def know(self, connection: Connection, sender: str) -> None:
+        """A request on it was authenticated: where its token has too many, the one of which the last such request came
+        first makes way, of those that are idle if there are any."""
+        if not self.forget(connection):
+            return
+        if sender not in (SLACK, connection.sender):
+            same = [one for one in self._known if one.sender == sender]
+            if len(same) >= self.limits.per_token:
+                self.end(next((one for one in same if one.idle), same[0]), SPARE)
+        connection.sender = sender
+        self._known[connection] = None
 
     def end(self, connection: Connection, why: str) -> None:
         """Close it at once, unsent data included. Does nothing to one that is closed."""
@@ -166,34 +174,59 @@ class Connection(asyncio.BufferedProtocol):
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._request: web.Request | None = None
-        self._known = self._discards = False
-        self._held = deque[bytes]()  # what waits to be parsed
-        self._beginning = (
-            False  # the end of a request's headers was parsed, and nobody has looked at them yet
+        self._held = bytearray()  # what waits to be parsed
+        self._queued = False  # for its turn
+        self._tail = b""  # the last bytes of headers of which the end has not come
+        self._body = 0  # bytes of the body of the last request that were not given to aiohttp yet
+        self._beginning = self._discards = (
+            False  # `_beginning`: headers were parsed, and nobody has looked at them
         )
+        self._paid = 0.0  # seconds that the queue was charged with for the request before it took them
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
-        self.address = ""
-
-    @property
-    def known(self) -> bool:
-        """Whether a request of it was authenticated."""
-        return self._known or (self._request is not None and AUTHENTICATED in self._request)
+        self._identified = False  # who has sent the request at hand
+        self._signed = False  # the last request, by Slack
+        self.address = self.sender = ""  # the sender of the last request that was authenticated
 
     @property
     def idle(self) -> bool:
         return self._request is None
 
+    @property
+    def _turn(self) -> str:
+        """With whom it shares a turn."""
+        return self.sender if self.sender not in ("", SLACK) else self.address
+
     def begin(self, request: web.Request) -> None:
         """A request has arrived as far as the end of its headers."""
-        self._request, self._beginning = request, False
+        self._request, self._beginning, self._identified = request, False, False
+        self._body = request.content_length or 0
+        request[IDENTIFY] = self._identify
         self._cancel_late()
-        if self._held:  # once its handler has seen the headers, which may refuse the body
-            asyncio.get_running_loop().call_soon(self._all.queue.run, self.address, self._parse)
+        # Once its handler has seen the headers, which may refuse the body
+        asyncio.get_running_loop().call_soon(self._advance)
+
+    def _identify(self, sender: str) -> None:
+        """The request was authenticated. From here on what it takes is bounded where the requests of a sender are."""
+        self._identified = True
+        self._all.queue.forgive(self.address)
+        self._all.know(self, sender)
+
+    def handling(self, work: Coroutine[Any, Any, web.StreamResponse]) -> Awaitable[web.StreamResponse]:
+        """The work on the request, counted for its sender until that is known."""
+        return in_steps(work, self._all.queue.clock, self._took)
+
+    def _took(self, seconds: float) -> None:
+        if not (self._identified or self._signed):
+            beyond = max(0.0, seconds - self._paid)
+            self._paid = max(0.0, self._paid - seconds)
+            self._all.queue.charge(self._turn, beyond)
 
     def done(self) -> None:
         """The request has been handled."""
-        self._known, self._request = self.known, None
+        self._request = None
+        self._signed = self._identified and self.sender == SLACK
+        asyncio.get_running_loop().call_soon(self._advance)
 
     def abort(self) -> None:
         if self._transport is not None:
@@ -203,7 +236,7 @@ class Connection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        self.address = str(peer[0]) if isinstance(peer, tuple) else ""
+        self.address = network_of(str(peer[0])) if isinstance(peer, tuple) else ""
         if not self._all.admit(self):
             return transport.abort()
         self._handler = self._make()
@@ -214,36 +247,60 @@ class Connection(asyncio.BufferedProtocol):
         return self._all.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        data = bytes(self._all.buffer[:nbytes])
         if self._discards or self._handler is None:
             return
-        if self.idle and self._late is None:
+        if self.idle and not self._body and self._late is None:
             self._expect_request()
-        if self.known and not self._held:
-            return self._handler.data_received(data)
-        self._held.append(data)
-        now = not self._beginning and self._all.queue.run(self.address, self._parse)
-        if self._held and not now and self._transport is not None:
+        self._held += self._all.buffer[:nbytes]
+        self._advance()
+        if self._held and self._transport is not None:
             self._transport.pause_reading()
 
+    def _advance(self) -> None:
+        """Have the next piece parsed: in turn, unless the last request was signed by Slack. What follows a request
+        waits until it was handled."""
+        waits = not self._body and (self._beginning or not self.idle)
+        if waits or self._queued or not self._held:
+            return
+        if self._signed:
+            return self._parse()
+        self._queued = True
+        self._all.queue.run(self._turn, self._parse)
+
     def _parse(self) -> None:
-        """Give a piece to aiohttp: of a request that nobody has looked at no more than its headers, after which its
-        body may be refused unparsed."""
+        """Give a piece to aiohttp: the headers of a request, or a part of its body."""
+        self._queued = False
         if self._handler is None or self._transport is None or not self._held:
             return
-        data = self._held.popleft()
-        if self._discards:
-            return self._transport.resume_reading()
-        end = data.find(END_OF_HEADERS) + len(END_OF_HEADERS) if self.idle else 0
-        if end >= len(END_OF_HEADERS):
-            self._beginning = True
-            if rest := data[end:]:
-                self._held.appendleft(rest)
-                self._transport.pause_reading()
-                return self._handler.data_received(data[:end])
+        if self._body:
+            end = min(self._body, len(self._held))
+            self._body -= end
+        else:
+            end = self._end_of_headers()
+        piece = bytes(self._held[:end])
+        del self._held[:end]
         # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
-        self._transport.resume_reading()
-        self._handler.data_received(data)
+        if not self._held:
+            self._transport.resume_reading()
+        self._handler.data_received(piece)
+        if self._held:
+            asyncio.get_running_loop().call_soon(self._advance)
+
+    def _end_of_headers(self) -> int:
+        """How much of what is held belongs to the headers of the next request."""
+        if self._late is None:
+            self._expect_request()
+        if not self._tail:
+            self._held = self._held.lstrip(b"\r\n")  # which may come before a request
+        seen = self._tail + self._held
+        found = seen.find(END_OF_HEADERS)
+        if found < 0:
+            self._tail = bytes(seen[1 - len(END_OF_HEADERS) :])
+            return len(self._held)
+        end = found + len(END_OF_HEADERS) - len(self._tail)
+        self._tail, self._beginning, self._paid = b"", True, REQUEST
+        self._all.queue.charge(self._turn, REQUEST)
+        return end
 
     def discard(self) -> None:
         """Drop whatever still comes: the request was refused, and its answer ends the connection."""
@@ -301,8 +358,12 @@ async def _watched(
     if connection is None:
         return await handler(request)
     connection.begin(request)
-    try:
+
+    async def handled() -> web.StreamResponse:
         return await handler(request)
+
+    try:
+        return await connection.handling(handled())
     finally:
         connection.done()
 
@@ -362,6 +423,19 @@ async def listening(
         every.report()
         http_log.removeFilter(every)
         asyncio_log.removeFilter(every.filter_tasks)
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: of IPv6 the first 64 bits, as one machine has all of a network."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Address(int(found) >> 64 << 64))
 
 
 def fitted(limits: HttpLimits) -> HttpLimits:

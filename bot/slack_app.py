@@ -24,7 +24,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.settings import Secret
 from bot.slack_retry import code_of
-from handlers.api.request import AUTHENTICATED
+from handlers.api.request import SLACK, identify
 from handlers.slack import payloads
 
 log = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ class Guard:
         signature = request.headers.get("x-slack-signature", "")
         if not self._signed(raw, stamp, signature):
             return web.Response(status=401, text="not signed by Slack")
-        request[AUTHENTICATED] = True
+        identify(request, SLACK)
         if self._replayed(signature):
             return web.Response(status=200, text="")
         try:

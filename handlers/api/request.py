@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -26,7 +27,10 @@ KEY_HEADER = "Idempotency-Key"
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="countersign"'}
 NO_TOKEN = "Send the header “Authorization: Bearer <token>”. `python -m bot tokens new` makes one."
 MAX_ERRORS = 20  # in one response
-AUTHENTICATED = web.RequestKey("known", bool)  # set on a request once its sender is authenticated
+SLACK = "slack"  # the sender of what is signed by Slack
+IDENTIFY = web.RequestKey[Callable[[str], None]](
+    "identify"
+)  # told the sender of a request once it is authenticated
 
 
 def credential(request: web.Request) -> str:
@@ -47,8 +51,14 @@ async def authenticate(request: web.Request, services: Services) -> Token:
     ruling = access.is_valid_token(token, await services.tokens.now())
     if not ruling.allowed:
         raise Problem(401, "token_over", ruling.reason, headers=CHALLENGE)
-    request[AUTHENTICATED] = True
+    identify(request, token.id)
     return token
+
+
+def identify(request: web.Request, sender: str) -> None:
+    """Tell the connection of the request who sent it: SLACK, or the id of a token."""
+    if told := request.get(IDENTIFY):
+        told(sender)
 
 
 def idempotency_key(request: web.Request) -> str:

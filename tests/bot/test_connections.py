@@ -9,7 +9,6 @@ import logging
 import resource
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +16,9 @@ from aiohttp import http_parser, web
 from aiohttp.web_protocol import RequestHandler
 
 from bot import connections
-from bot.connections import BUSY, RESERVED, Connections, HttpLimits, fitted, listening
-from bot.parse_queue import PARSED_AT_ONCE, ParseQueue
-from handlers.api.request import AUTHENTICATED
+from bot.connections import BUSY, RESERVED, Connection, Connections, HttpLimits, fitted, listening, network_of
+from bot.parse_queue import PARSED_AT_ONCE, REQUEST, ParseQueue
+from handlers.api.request import SLACK, identify
 from tests.bot.test_engine_runs import until
 
 UNFINISHED = b"POST /slack/events HTTP/1.1\r\nHost: x\r\nX-Slack-Signature: v0="
@@ -32,7 +31,12 @@ async def _health(_: web.Request) -> web.Response:
 
 
 async def _signed(request: web.Request) -> web.Response:
-    request[AUTHENTICATED] = True
+    identify(request, SLACK)
+    return web.json_response({"ok": True})
+
+
+async def _token(request: web.Request) -> web.Response:
+    identify(request, "agent")
     return web.json_response({"ok": True})
 
 
@@ -54,6 +58,7 @@ async def served(**limits: float) -> AsyncIterator[int]:
     app = web.Application()
     app.router.add_get("/healthz", _health)
     app.router.add_get("/signed", _signed)
+    app.router.add_get("/token", _token)
     app.router.add_get("/unread", _unread)
     app.router.add_get("/broken", _broken)
     app.router.add_post("/body", _body)
@@ -267,33 +272,79 @@ async def test_a_defect_of_a_handler_is_logged_with_its_traceback(caplog: pytest
     assert [type(one.exc_info[1]) for one in caplog.records if one.exc_info] == [ConnectionRefusedError]
 
 
+class Open(Connection):
+    """A connection that is open, and notes that it was ended."""
+
+    def __init__(self, address: str, idle: bool = True) -> None:
+        super().__init__(Connections(HttpLimits()), asyncio.Protocol)
+        self.address, self.ended, self._idle = address, False, idle
+
+    @property
+    def idle(self) -> bool:
+        return self._idle
+
+    def abort(self) -> None:
+        self.ended = True
+
+
 async def test_a_connection_is_refused_where_all_others_are_in_use() -> None:
     every = Connections(HttpLimits(connections=2, per_address=9))
 
-    class Used:
-        address, known, idle = "10.0.0.1", True, False
-
     for _ in range(2):
-        assert every.admit(Used())  # type: ignore[arg-type]
-    assert not every.admit(Used())  # type: ignore[arg-type]
+        used = Open("10.0.0.1", idle=False)
+        assert every.admit(used)
+        every.know(used, SLACK)
+    assert not every.admit(Open("10.0.0.1"))
     assert len(every) == 2
     every.report()
 
 
 async def test_an_idle_known_connection_makes_way_before_a_new_one_is_refused() -> None:
-    every, ended = Connections(HttpLimits(connections=2, per_address=9)), []
-
-    class Idle:
-        address, known, idle = "10.0.0.1", True, True
-
-        def abort(self) -> None:
-            ended.append(self)
-
-    ones = [Idle() for _ in range(3)]
+    every = Connections(HttpLimits(connections=2, per_address=9))
+    ones = [Open("10.0.0.1") for _ in range(3)]
     for one in ones:
-        assert every.admit(one)  # type: ignore[arg-type]
-    assert ended == ones[:1]
+        assert every.admit(one)
+        every.know(one, "agent")
+    assert [one.ended for one in ones] == [True, False, False]
     every.report()
+
+
+async def test_one_token_has_so_many_connections_and_the_one_that_is_idle_the_longest_makes_way() -> None:
+    every = Connections(HttpLimits(per_token=3))
+    streams = [Open("10.0.0.1", idle=False) for _ in range(2)]
+    idle = [Open(f"10.0.0.{number}") for number in range(3)]
+    for one in (*streams, *idle):
+        assert every.admit(one)
+        every.know(one, "agent")
+    assert [one.ended for one in (*streams, *idle)] == [False, False, True, True, False]
+    every.know(streams[0], "agent")  # with one more request
+    assert len(every) == 3
+    every.report()
+
+
+async def test_slack_and_every_token_have_connections_of_their_own() -> None:
+    every = Connections(HttpLimits(per_token=3))
+    ones = {sender: [Open("10.0.0.1") for _ in range(4)] for sender in (SLACK, "agent", "other")}
+    for number in range(4):
+        for sender, those in ones.items():
+            assert every.admit(those[number])
+            every.know(those[number], sender)
+    assert [sum(one.ended for one in those) for those in ones.values()] == [0, 1, 1]
+    every.report()
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("fe80::1%lo", "fe80::"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("", ""),
+    ],
+)
+def test_what_counts_as_one_address_is_a_network_of_ipv6(address: str, network: str) -> None:
+    assert network_of(address) == network
 
 
 @pytest.mark.parametrize(
@@ -392,51 +443,72 @@ async def test_of_a_body_in_chunks_hardly_more_than_its_beginning_is_parsed(
     assert sum(parsed) < 20 * 200  # the headers
 
 
-async def test_what_strangers_send_at_once_is_parsed_in_several_turns_of_the_loop() -> None:
-    now, done = 0.0, list[tuple[int, int]]()
-    queue, turns = ParseQueue(lambda: now), 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while len(done) < 9:
-            turns += 1
-            await asyncio.sleep(0)
-
-    def parse(number: int) -> None:
-        nonlocal now
-        now += PARSED_AT_ONCE / 3 + 1e-6
-        done.append((number, turns))
-
-    at_once = [queue.run("", partial(parse, number)) for number in range(9)]
-    async with asyncio.timeout(10):
-        await count_turns()
-    assert at_once == [True] * 3 + [False] * 6
-    assert [number for number, _ in done] == list(range(9))
-    assert len({turn for _, turn in done}) == 3
-    queue.close()
-
-
-async def test_an_address_that_sends_little_does_not_wait_for_one_that_sends_much() -> None:
-    now, done = 0.0, list[str]()
-    queue = ParseQueue(lambda: now)
-
-    def parse(address: str) -> None:
-        nonlocal now
-        now += PARSED_AT_ONCE
-        done.append(address)
-
-    for address in ("crowd",) * 9 + ("slack",):
-        queue.run(address, partial(parse, address))
-    await until(lambda: len(done) == 10)
-    assert done.index("slack") == 2
-    queue.close()
-
-
 async def test_a_body_behind_its_headers_and_requests_behind_a_request_are_all_taken() -> None:
     sent = encoded("identity", b"{}" * 3_000) + request("/healthz") * 3
     async with served() as port, opened(port, 1, sent) as [(reader, _)], asyncio.timeout(10):
         found = [await reader.readuntil(b"HTTP/1.1 200 OK") for _ in range(4)]
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("path", ["/token", "/nowhere", "/healthz"])
+async def test_requests_behind_one_another_are_parsed_one_at_a_time_and_in_several_turns(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Of connections that are known by a token, and whatever they ask for."""
+    queue, taken, most = ParseQueue(lambda: 0.0), list[int](), round(PARSED_AT_ONCE / REQUEST)
+    monkeypatch.setattr(connections, "ParseQueue", lambda: queue)
+    real = RequestHandler.data_received
+
+    def noted(self: RequestHandler[Any], data: bytes) -> None:
+        assert data.count(b"\r\n\r\n") == 1
+        taken.append(queue._turns)
+        real(self, data)
+
+    async with served() as port, opened(port, 8, request("/token")) as lines:
+        for reader, _ in lines:
+            await reader.readuntil(b"}")
+        monkeypatch.setattr(RequestHandler, "data_received", noted)
+        for _, writer in lines:
+            writer.write(request(path) * 20)
+        await until(lambda: len(taken) == 160)
+    assert max(taken.count(turn) for turn in taken) <= most
+    assert len(set(taken)) >= 160 // most
+
+
+async def test_a_signed_request_does_not_wait_for_what_a_token_asks_for() -> None:
+    async with served() as port, opened(port, 1, request("/signed")) as [slack]:
+        await slack[0].readuntil(b"}")
+        async with opened(port, 20, request("/token")) as crowd:
+            for reader, writer in crowd:
+                await reader.readuntil(b"}")
+                writer.write(request("/nowhere") * 1000)
+            async with asyncio.timeout(10):
+                await crowd[0][0].readuntil(b"404")
+                slack[1].write(request("/signed"))
+                await slack[0].readuntil(b"}")
+            unread = [len(reader._buffer) for reader, _ in crowd]  # type: ignore[attr-defined]
+    assert sum(unread) < 20 * 500 * len("HTTP/1.1 404 Not Found")
+
+
+async def test_headers_that_come_in_pieces_and_after_blank_lines_are_taken() -> None:
+    async with served() as port, opened(port, 1, b"\r\n\r\n") as [(reader, writer)], asyncio.timeout(10):
+        for number in range(len(request("/healthz"))):
+            writer.write(request("/healthz")[number : number + 1])
+            await writer.drain()
+            await asyncio.sleep(0)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        await reader.readuntil(b"}")
+        writer.write(request("/healthz"))
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_request_follows_one_that_was_answered_before_its_body_came() -> None:
+    head, body = encoded("identity", bytes(20_000), "/nowhere").split(b"\r\n\r\n", 1)
+    async with served() as port, opened(port, 1, head + b"\r\n\r\n") as [(reader, writer)]:
+        async with asyncio.timeout(10):
+            await reader.readuntil(b"404: Not Found")
+            writer.write(body + request("/healthz"))
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
 
 
 async def test_what_is_known_is_parsed_beside_a_crowd_of_strangers() -> None:

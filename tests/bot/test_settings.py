@@ -296,8 +296,8 @@ def test_a_directory_in_place_of_the_file_is_told(tmp_path: Path) -> None:
 
 def test_what_the_http_port_bears_is_set_in_the_file(tmp_path: Path) -> None:
     assert Settings.load({}, tmp_path).http == HttpLimits()
-    config(tmp_path, "http: {connections: 50, per_address: 5, headers: 2.5, slow: 3}")
-    assert Settings.load({}, tmp_path).http == HttpLimits(50, 5, 2.5, 3)
+    config(tmp_path, "http: {connections: 50, per_address: 5, per_token: 20, headers: 2.5, slow: 3}")
+    assert Settings.load({}, tmp_path).http == HttpLimits(50, 5, 20, 2.5, 3)
 
 
 MODEL = {"COUNTERSIGN_MODEL": "openai:small-1", "OPENAI_API_KEY": "sk-secret"}
