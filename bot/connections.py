@@ -25,6 +25,8 @@ from handlers.api.route import Problem
 from handlers.gateway.app import PATH as MCP
 from handlers.gateway.app import error_response
 
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
 log = logging.getLogger(__name__)
 http_log = logging.getLogger("countersign.http")
 asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with what nobody awaits
@@ -46,6 +48,8 @@ NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a reques
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
 END_OF_HEADERS = b"\r\n\r\n"
 CHUNKED = "Bodies in chunks are not taken here: send the body with its length, in the header Content-Length."
+EXPECTED = "Send no header Expect, or “Expect: 100-continue”: nothing else can be expected here."
+CONTINUE = "100-continue"
 ENCODED = "Compressed bodies are not taken here: send the body as it is, without the header Content-Encoding."
 
 
@@ -173,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
         self._all, self._make = all_, make
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
-        self._request: web.Request | None = None
+        self._request: web.BaseRequest | None = None
         self._held = bytearray()  # what waits to be parsed
         self._queued = False  # for its turn
         self._tail = b""  # the last bytes of headers of which the end has not come
@@ -197,7 +201,7 @@ class Connection(asyncio.BufferedProtocol):
         """With whom it shares a turn."""
         return self.sender if self.sender not in ("", SLACK) else self.address
 
-    def begin(self, request: web.Request) -> None:
+    def begin(self, request: web.BaseRequest) -> None:
         """A request has arrived as far as the end of its headers."""
         self._request, self._beginning, self._identified = request, False, False
         self._body = request.content_length or 0
@@ -349,46 +353,47 @@ class Connection(asyncio.BufferedProtocol):
             self._stalled = None
 
 
-@web.middleware
-async def _watched(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    """Tells the connection of a request that the request has begun and ended."""
-    connection = _connection_of(request)
-    if connection is None:
-        return await handler(request)
-    connection.begin(request)
+def watching(handle: Handler) -> Handler:
+    """Refuses what is not taken here, and tells the connection of each request that it has begun and ended. Around all
+    that aiohttp does with a request: it answers to some of them before any middleware."""
 
-    async def handled() -> web.StreamResponse:
-        return await handler(request)
+    async def handled(request: web.BaseRequest) -> web.StreamResponse:
+        refused = _refusal(request)
+        if refused is None:
+            return await handle(request)
+        if refused.code == "chunked" and (connection := _connection_of(request)) is not None:
+            connection.discard()
+        answer = error_response(refused) if request.path == MCP else problem(refused)
+        answer.force_close()
+        return answer
 
-    try:
-        return await connection.handling(handled())
-    finally:
-        connection.done()
+    async def watched(request: web.BaseRequest) -> web.StreamResponse:
+        connection = _connection_of(request)
+        if connection is None:
+            return await handled(request)
+        connection.begin(request)
+        try:
+            return await connection.handling(handled(request))
+        finally:
+            connection.done()
+
+    return watched
 
 
-@web.middleware
-async def _plain_bodies(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    """Refuses a body that has to be unpacked: a small one can become a very large one, before its sender is known. And
-    one without a length: its chunks may have one byte each, and each takes as long as a large one."""
+def _refusal(request: web.BaseRequest) -> Problem | None:
+    """Why a request is not looked at. A body that has to be unpacked can become a very large one, before its sender is
+    known; one without a length has chunks, which may have one byte each, and each takes as long as a large one."""
     encodings = {one.strip().lower() for one in request.headers.getall("Content-Encoding", [])}
     if "Transfer-Encoding" in request.headers:
-        found = Problem(411, "chunked", CHUNKED)
-        if (connection := _connection_of(request)) is not None:
-            connection.discard()
-    elif not encodings <= {"", "identity"}:
-        found = Problem(415, "encoded", ENCODED, headers={"Accept-Encoding": "identity"})
-    else:
-        return await handler(request)
-    answer = error_response(found) if request.path == MCP else problem(found)
-    answer.force_close()
-    return answer
+        return Problem(411, "chunked", CHUNKED)
+    if not encodings <= {"", "identity"}:
+        return Problem(415, "encoded", ENCODED, headers={"Accept-Encoding": "identity"})
+    if request.headers.get("Expect", CONTINUE).lower() != CONTINUE:
+        return Problem(417, "expected", EXPECTED)
+    return None
 
 
-def _connection_of(request: web.Request) -> Connection | None:
+def _connection_of(request: web.BaseRequest) -> Connection | None:
     found = request.transport.get_protocol() if request.transport is not None else None
     return found if isinstance(found, Connection) else None
 
@@ -400,7 +405,6 @@ async def listening(
     """Serve the application; gives the port (that of `port`, or a free one for 0). At the end, requests under way
     have `grace` seconds. Raises NotStarted where the port cannot be had."""
     every = Connections(fitted(limits))
-    app.middlewares[:0] = [_watched, _plain_bodies]
     http_log.addFilter(every)
     asyncio_log.addFilter(every.filter_tasks)
     runner = web.AppRunner(
@@ -409,6 +413,7 @@ async def listening(
     await runner.setup()
     make = runner.server
     assert make is not None
+    make.request_handler = watching(make.request_handler)
     try:
         server = await asyncio.get_running_loop().create_server(lambda: Connection(every, make), host, port)
     except OSError as error:

@@ -407,6 +407,29 @@ async def test_a_compressed_body_is_refused_in_words_on_every_path(encoding: str
     assert ("application/json" if path == "/mcp" else "application/problem+json") in said
 
 
+@pytest.mark.parametrize("expected", [b"x", b"\xe9", b"200-ok", b""])
+@pytest.mark.parametrize("path", [b"/body", b"/nothing", b"/mcp"])
+async def test_a_header_that_expects_something_else_is_refused_in_words(
+    path: bytes, expected: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = b"POST " + path + b" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nExpect: " + expected + b"\r\n\r\n"
+    async with served() as port:
+        said = await answer(port, sent)
+    assert said.startswith("HTTP/1.1 417")
+    assert "Expect: 100-continue" in said
+    assert not caplog.records
+
+
+async def test_a_body_that_waits_to_be_asked_for_is_taken() -> None:
+    async with served() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n")
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100")
+        writer.write(b"ab")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
 def chunked(path: str, chunks: int) -> bytes:
     """A request whose body comes in chunks of one byte, and has no end."""
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
