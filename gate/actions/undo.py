@@ -17,7 +17,7 @@ from gate.actions.action_versions import (
     with_receipt,
 )
 from gate.actions.button_press import TAMPERED, Press, PressResult, already_decided, load_action
-from gate.actions.confirm import approve, decision_for, decision_now
+from gate.actions.confirm import approve, decision_for, decision_now, notify_ended
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import (
@@ -26,6 +26,7 @@ from gate.actions.preview import (
     make_preview,
     policy_decision,
     reads_in_private,
+    run_capture,
     run_read,
 )
 from gate.rules import jobs
@@ -37,12 +38,14 @@ from gate.rules.action import (
     Origin,
     Outcome,
     Proposal,
+    Resolution,
     Source,
     Verdict,
     Vote,
 )
-from gate.rules.action_states import NoSuchArrow, State
+from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import BadArguments, canonical, stored_args
+from gate.rules.canonical_targets import with_resolved_paths
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
@@ -57,6 +60,10 @@ KEEP_DAYS = 30
 NOT_LOOKED = "I could not look whether it changed since"
 CHECKING_TARGET = "I am looking whether the target is still as it was left…"
 IS_UNDO = "no: this is an undo itself"
+NOT_TOLD = (
+    "I could not look what this undo would touch, and a rule does not allow that everywhere. Nothing changed: press "
+    "Undo again in a moment, or ask your administrator"
+)
 NOT_UNDOABLE = "This cannot be undone: I know no way back, or its time is over. Nothing changed."
 
 
@@ -173,6 +180,8 @@ async def run_undo(world: World, undo_id: str) -> None:
         return
     if undo.version > 1 or not intact(undo) or original.flaw:
         return  # it waits for a person by now; or nothing shows that anybody has asked for this
+    if refusal := await undo_refusal(world, undo):
+        return await _call_off(world, undo, refusal)
     drift = await _drift(world, original.inverse, undo.session.channel)
     if drift:
         return await _ask_about_drift(world, undo, original, drift)
@@ -181,6 +190,52 @@ async def run_undo(world: World, undo_id: str) -> None:
             await approve(tx, undo, undo.requester)
     except (Stale, NoSuchArrow):
         return  # somebody else's undo was first: the original's card tells
+
+
+async def undo_refusal(world: World, undo: Action) -> str:
+    """Why the policy does not allow an undo that nobody is asked about, by what its reads say that it touches: its
+    arguments may only name an id. "" where it does, and where no rule is about that: then nothing is read."""
+    spec, channel = world.tools.find(undo.server, undo.tool), undo.session.channel
+    if spec is None or not _may_be_denied_by_reads(world, spec, channel):
+        return ""
+    args = stored_args(undo.args)
+    try:
+        read = await run_capture(world, spec, without_bound_args(spec, args), channel)
+    except (PreviewReadFailed, TemplateError):
+        return NOT_TOLD
+    targets = with_resolved_paths(spec.recipe.targets, args, read.found)
+    if targets is None or not targets.reported:
+        return NOT_TOLD
+    decision = decision_for(world, spec, undo, args, read.found)
+    return decision.reason if decision.verdict is Verdict.DENY else ""
+
+
+def _may_be_denied_by_reads(world: World, spec: ToolSpec, channel: str) -> bool:
+    """Whether a rule does not allow some calls of a tool because of what its reads tell."""
+    targets = spec.recipe.targets
+    if targets is None or not targets.reported:
+        return False
+    return any(
+        rule.names(spec.full_name)
+        and (rule.texts or rule.schema is not None)
+        and (rule.deny or (rule.channels and channel not in rule.channels))
+        for rule in world.policy.rules
+    )
+
+
+async def _call_off(world: World, undo: Action, why: str) -> None:
+    """End an undo before it begins; its card says why."""
+    try:
+        async with world.ledger.begin() as tx:
+            moved = await tx.move(
+                undo, Event.CANCEL, resolution=Resolution(reason=as_sentence(why), own=True)
+            )
+            tx.audit(
+                audit_entry("cancelled", moved, "system", status="error", outcome="called_off", reason=why)
+            )
+            notify_ended(tx, moved)
+    except (Stale, NoSuchArrow):
+        return  # it was withdrawn, or is over
 
 
 @dataclass(frozen=True, slots=True)
