@@ -6,7 +6,6 @@ sent; the other forms of each text come from gate/rules/text_forms.py.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,8 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gate.rules.action import Json
+from gate.rules.escapes import unescaped
+from gate.rules.json_texts import parsed
 from gate.rules.listed_names import is_file_argument, secret_names, secret_words
-from gate.rules.secret_files import LONGEST_END, SECRET_NAMES
+from gate.rules.secret_files import LONGEST_END
 from gate.rules.secret_patterns import names_meant
 from gate.rules.templates import TemplateError, expand
 from gate.rules.text_cache import Remembered
@@ -50,8 +51,6 @@ LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 OTHER_SIGNS = re.compile(r"[,;|:@(\['\"`\u2018-\u201f\u3001]")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
-# Characters of a text that is looked through as JSON; JSON in JSON in JSON
-LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
 # Characters of one target that a read reports, as of a path, and of all those that are not plain
 LONGEST_REPORTED, MOST_REPORTED = 4_096, 64 * 1024
 REPORTED, NAMED = "reported targets", "named targets"  # in place of an argument's name
@@ -261,11 +260,18 @@ def _beginnings_at_its_end(form: str) -> int:
     return len(BEGINNINGS.findall(form, max(0, len(form) - LONGEST_END)))
 
 
+def _to_search(text: str) -> tuple[str, ...]:
+    """A text, and what its escapes stand for where that has words which are called as secret files are."""
+    meant = unescaped(text)
+    return (text, meant) if meant != text and secret_words(meant) else (text,)
+
+
 @Remembered
 def cost_of_search(text: str) -> int:
     """What it takes to look for names in a text and in what it is decoded to; more than the most where it is more."""
     cost = 0
-    for one in versions(text):
+    plain = {one: None for seen in versions(text) for one in _to_search(seen)}
+    for one in plain:
         cost += len(one) + COST_OF_A_BEGINNING * len(BEGINNINGS_IN_WORDS.findall(one))
         if cost > MOST_SEARCHED:
             break
@@ -353,31 +359,9 @@ def _relative_forms(text: str, of: Forms) -> tuple[str, ...]:
 
 
 def with_parsed_json(args: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The arguments with every text that is a JSON object or list, but for prose, in the form of what it says."""
-    opened = {
-        key: value if _is_prose(key, value) else _parse_json_text(value, DEEPEST_JSON)
-        for key, value in args.items()
-    }
+    """The arguments with every text that is JSON, but for prose, in the form of what it says."""
+    opened = {key: value if _is_prose(key, value) else parsed(value) for key, value in args.items()}
     return args if opened == args else opened
-
-
-def _parse_json_text(value: Json, depth: int) -> Json:
-    if isinstance(value, Mapping):
-        return {key: _parse_json_text(item, depth) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_parse_json_text(item, depth) for item in value]
-    if not isinstance(value, str) or not depth or len(value) > LONGEST_JSON:
-        return value
-    if not value.lstrip().startswith(("{", "[")):
-        return value
-    try:
-        # Every pair is kept: a tool may take the first of two that have the same name.
-        found = json.loads(value, object_pairs_hook=lambda pairs: [[*pair] for pair in pairs])
-        return _parse_json_text(found, depth - 1)
-    except ValueError:
-        return value
-    except RecursionError:  # deeper than can be gone through, so it may name anything
-        return [value, *SECRET_NAMES[:1]]
 
 
 def _pick(forms: Sequence[str], number: int) -> str:

@@ -7,7 +7,8 @@ Where the line is drawn. A name counts where something other than a sentence put
 - Under any other argument a name counts where it stands alone between two separators of lists: on a line of its own,
   behind a bullet or a number as well, or between tabs, zero bytes, commas, semicolons, bars or colons, quoted or not.
   It counts as well where a notation marks it: `file://`, `@name`, the target of a link in Markdown, a quoted argument
-  of a call, a quoted item in brackets.
+  of a call, a quoted item in brackets, the value of `name=value` between `&` or `;`, all that an element of XML holds
+  which is none of HTML. Escapes (`\\u002e`, `\\x2e`, `&#46;`) are read as what they stand for.
 - It does not count within a sentence: between words, as in “do not commit .env files”, or between commas on a line with
   four words or more that belong to no name (“we use Postgres, .env and Docker, but not here”).
 - A name with blanks in it counts where all entries of the text are names. So do names that code, tables and prose are
@@ -22,6 +23,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from gate.rules.escapes import unescaped
 from gate.rules.secret_files import SECRET, SECRET_NAMES
 from gate.rules.secret_patterns import matched_secrets
 from gate.rules.text_cache import Remembered
@@ -36,7 +38,7 @@ FILE_WORDS = frozenset(
     "uri uris url urls".split()
 )
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-TOKENS = re.compile(r"[^\s\0,;|\"'`()\[\]{}<>=\u3001\u2018-\u201f\u00ab\u00bb]{1,300}")
+TOKENS = re.compile(r"[^\s\0,;|&\"'`()\[\]{}<>=\u3001\u2018-\u201f\u00ab\u00bb]{1,300}")
 LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 PIECES = re.compile(r"[,;|\u3001]")
 BULLET = re.compile(
@@ -52,7 +54,18 @@ WITHOUT_ENDING = frozenset(
 )
 MARKED = re.compile(
     r"(?i)\bfile:/{0,3}([^\s\"'`<>()\[\]]{1,300})|(?<![^\s(\[,;\"'`])@([^\s\"'`<>()\[\],;]{1,300})|"
-    r"\]\(\s?<?([^\s()<>]{1,300})|\w\(\s{0,4}[rbuf]?[\"'`]([^\s\"'`]{1,300})[\"'`]"
+    r"\]\(\s?<?([^\s()<>]{1,300})|\w\(\s{0,4}[rbuf]?[\"'`]([^\s\"'`]{1,300})[\"'`]|"
+    r"\burl\(([^\s\"'`<>()]{1,300})\)|"
+    r"[?&;][\w.%\[\]-]{1,60}=(?!=)([^\s\"'`<>()&;#]{1,300})(?=[&;])|&[\w.%\[\]-]{1,60}=(?!=)([^\s\"'`<>()&;#]{1,300})"
+)
+# An element of XML that holds one word; those of HTML mark words of a sentence just as well
+ELEMENT = re.compile(
+    r"<([A-Za-z][\w:.-]{0,60})(?:\s[^<>]{0,300})?>\s{0,40}(?:<!\[CDATA\[)?([^\s<>]{1,300}?)(?:\]\]>)?\s{0,40}</"
+)
+OF_HTML = frozenset(
+    "a abbr b bdi bdo big blockquote button caption cite code dd del details dfn div dt em figcaption font footer h1 "
+    "h2 h3 h4 h5 h6 header i ins kbd label legend li main mark nav option p pre q s samp section small span strike "
+    "strong sub summary sup td th title tt u var".split()
 )
 IN_BRACKETS = re.compile(r"\[([^\[\]]{1,4000})\]")
 QUOTED = re.compile(r"[\"'`\u2018\u201c]([^\s\"'`\u2018-\u201f]{1,300})[\"'`\u2019\u201d]")
@@ -70,20 +83,24 @@ def secret_names(text: str, of_files: bool = False) -> tuple[str, ...]:
 
 @Remembered
 def _names_among_files(text: str) -> tuple[str, ...]:
-    return (
-        SECRET_NAMES[:1] if len(text) > LONGEST else (*_patterns(_tokens(text)), *_secret_names(text, True))
-    )
+    return SECRET_NAMES[:1] if len(text) > LONGEST else (*_patterns(_tokens(text)), *_names_meant(text, True))
 
 
 @Remembered
 def _names_among_words(text: str) -> tuple[str, ...]:
-    return SECRET_NAMES[:1] if len(text) > LONGEST else _secret_names(text, False)
+    return SECRET_NAMES[:1] if len(text) > LONGEST else _names_meant(text, False)
 
 
 @Remembered
 def secret_words(text: str) -> frozenset[str]:
     """The words of a text that are called as secret files are; `f(x).key` is code."""
     return frozenset(filter(SECRET.search, _tokens(text) - {".key"}))
+
+
+def _names_meant(text: str, of_files: bool) -> tuple[str, ...]:
+    """The names in a text as it is, and with what its escapes stand for."""
+    meant = unescaped(text)
+    return (*_secret_names(text, of_files), *(_secret_names(meant, of_files) if meant != text else ()))
 
 
 def _secret_names(text: str, of_files: bool) -> tuple[str, ...]:
@@ -203,4 +220,5 @@ def _marked(text: str) -> Iterator[str]:
         if sum(map(str.isalpha, line.split())) <= MOST_QUOTED_WORDS
         for item in QUOTED.finditer(line)
     )
-    yield from filter(SECRET.search, _unlike(chain(marked, inside, quoted)))
+    elements = (found[2] for found in ELEMENT.finditer(text) if found[1].lower() not in OF_HTML)
+    yield from filter(SECRET.search, _unlike(chain(marked, inside, quoted, elements)))

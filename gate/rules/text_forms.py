@@ -15,7 +15,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from itertools import islice
 from urllib.parse import unquote, urlsplit
 
-from gate.rules.listed_names import secret_names
+from gate.rules.listed_names import WEAK, is_file_argument, secret_names
 from gate.rules.production_files import ends_as_production
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.secret_patterns import matched_production, matched_secrets
@@ -33,6 +33,7 @@ MAX_DECODED = 8  # times that percent-encoding is taken off
 SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u29f9", "/"))
 DOTS = str.maketrans(dict.fromkeys("\u2024\ua4f8\ua60e\U00010a50", "."))
 FIRST = re.compile(r"[,;]|(?<!\s)[&|](?!\s)")  # behind the first path of a list in one text
+PAIR = re.compile(r"(?:^|[?&;])([\w.%\[\]-]{1,60})=(?!=)([^\s&;#\"'`<>(){}]{1,300})")  # of a query, or a form
 LISTED = re.compile(r"[,;\r\n\u3001]")  # between all of them
 ENTRY = re.compile(r"[^\s=(){}<>\"'`]{1,300}|\{[^\s=(){}<>\"'`]{1,300}\}")
 PATH_SIGN = re.compile(r"[./]")
@@ -162,6 +163,10 @@ def _listed(text: str) -> Iterator[str]:
     first, *more = FIRST.split(text, maxsplit=1)
     if more and first.split() == [first]:
         yield first
+    if ("&" in text or ";" in text) and text.split() == [text]:
+        yield from (
+            found[2] for found in islice(PAIR.finditer(text), MOST_LISTED) if _is_value(*found.groups())
+        )
     entries = [entry for each in LISTED.split(text) if (entry := each.strip())]
     if len(entries) > 1 and all(map(ENTRY.fullmatch, entries)):
         yield from filter(_is_whole, entries[:MOST_LISTED])
@@ -215,6 +220,13 @@ def _with_blanks(text: str) -> Iterator[str]:
     if len(parts) > 1 and all(map(ASSIGNMENTS.fullmatch, parts)):
         given = (part.lstrip("-").partition("=") for part in parts)
         yield from (value for name, _, value in given if name.lower() in SOURCES and _names_a_file(value))
+
+
+def _is_value(name: str, value: str) -> bool:
+    """Whether the value of a pair is a path by its name, or may be one and is no code."""
+    if name.lower() in SOURCES or is_file_argument(name):
+        return True
+    return PATH_SIGN.search(value) is not None and not WEAK.fullmatch(value)
 
 
 def _is_of_revision(path: str, revision: str) -> bool:

@@ -182,7 +182,7 @@ def test_a_text_beyond_what_is_looked_through_counts_as_one_that_names_a_secret_
 def test_eight_times_the_text_takes_about_eight_times_the_time(piece: str) -> None:
     def looked_at(size: int) -> float:
         text = piece * (size // len(piece))
-        return seconds(lambda: (secret_names(text), secret_names(text, of_files=True)), 3)
+        return seconds(lambda: (secret_names(text), secret_names(text, of_files=True)))
 
     assert looked_at(80_000) < 24 * looked_at(10_000) + 0.05  # it would be 64 times the time
 

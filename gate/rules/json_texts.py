@@ -1,0 +1,63 @@
+"""JSON inside of texts: what a text says that is JSON, several values of it, or a string that holds JSON again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from gate.rules.action import Json
+from gate.rules.secret_files import SECRET_NAMES
+
+# Characters of a text that is looked through as JSON; JSON in JSON in JSON
+LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
+BETWEEN = re.compile("[\\s\0\x1e\ufeff,;]*")  # JSON lines, records of RFC 7464, byte order marks, statements
+BEGINS = ("{", "[", '"')
+# Every pair is kept: a tool may take the first of two that have the same name.
+DECODER = json.JSONDecoder(object_pairs_hook=lambda pairs: [[*pair] for pair in pairs], strict=False)
+
+
+def parsed(value: Json, depth: int = DEEPEST_JSON) -> Json:
+    """The value with every text in it that is JSON, or begins with it, in the form of what it says."""
+    if isinstance(value, Mapping):
+        return {key: parsed(item, depth) for key, item in value.items()}
+    if isinstance(value, list):
+        return [parsed(item, depth) for item in value]
+    if not isinstance(value, str) or not depth or len(value) > LONGEST_JSON:
+        return value
+    try:
+        found = _values(value)
+        return value if found is None else parsed(found, depth - 1)
+    except RecursionError:  # deeper than can be gone through, so it may name anything
+        return [value, *SECRET_NAMES[:1]]
+
+
+def _values(text: str) -> Json:
+    """The value that a text is, or those of several that hold more than words; None where there is none. A line that
+    is no JSON does not hide the lines behind it."""
+    found, rest = _first_values(text)
+    if len(found) == 1 and not rest:
+        return found[0]
+    lines = rest.splitlines() if "\n" in rest else []
+    found += [one for line in lines for one in _first_values(line)[0]]
+    # Words in quotes stand in sentences and tables, too.
+    return [one for one in found if not isinstance(one, str) or one.lstrip().startswith(BEGINS)] or None
+
+
+def _first_values(text: str) -> tuple[list[Json], str]:
+    """The values that a text begins with, and the rest."""
+    found: list[Json] = []
+    at = _end_of_gap(text, 0)
+    while text.startswith(BEGINS, at):
+        try:
+            one, at = DECODER.raw_decode(text, at)
+        except ValueError:
+            break
+        found.append(one)
+        at = _end_of_gap(text, at)
+    return found, text[at:]
+
+
+def _end_of_gap(text: str, at: int) -> int:
+    gap = BETWEEN.match(text, at)
+    return gap.end() if gap else at
