@@ -55,7 +55,13 @@ _SCRIPTS, _SCRIPT_NAMES = array("H", bytes(2 * (sys.maxunicode + 1))), [""]  # p
 # Classes of characters, each a character in the place of its own.
 OTHER, WIDE, LETTER, STRANGE, STRANGE_LETTER, ANY_SCRIPT, FIRST_SCRIPT = *" wlst_", 0x100
 WIDE_RUN, IS_STRANGE, NO_OTHER = re.compile("[wlst]+"), re.compile("[st]"), re.compile("[^ ]+")
-_KNOWN, _INVISIBLE, _LOOKALIKE, _WIDE = 1, 2, 4, 8
+_KNOWN, _INVISIBLE, _LOOKALIKE, _WIDE, _MARK = 1, 2, 4, 8, 16
+MARK, MARKS = "m", re.compile("m+")
+EUROPEAN = frozenset("LATIN GREEK CYRILLIC".split())
+OF_NAMES = frozenset("0123456789_-/\\.:@")  # written with them
+ANY_LETTER = "COMBINING"  # how the names of marks begin that stand on letters of any script
+# Marks on one letter: those of any script, of which usual writing has three at most; all
+MOST_OF_ANY, MOST_MARKS = 4, 8
 
 
 def is_deceptive(text: str) -> bool:
@@ -79,8 +85,9 @@ def deceptive_positions(text: str) -> Iterator[int]:
     mixed = _in_mixed_words(text)
     eastern = _east_asian_runs(text) if any(map(_wide, odd)) else frozenset[int]()
     homeless = {char for char in odd if not _home_script(char)}  # whatever stands beside them
-    for index, char in enumerate(text) if odd or mixed else ():
-        if index in mixed or (
+    strange = mixed | _strange_marks(text)
+    for index, char in enumerate(text) if odd or strange else ():
+        if index in strange or (
             char in odd
             and index not in eastern
             and (char in homeless or not _matches_neighbours(text, index))
@@ -110,6 +117,7 @@ def _traits(char: str) -> int:
     if not found:
         found = _KNOWN | (_INVISIBLE * _draws_nothing(char)) | (_LOOKALIKE * _looks_like_another(char))
         found |= _WIDE * (unicodedata.east_asian_width(char) in "WF")
+        found |= _MARK * (unicodedata.category(char)[0] == "M")
         _TRAITS[ord(char)] = found
     return found
 
@@ -216,6 +224,26 @@ def _in_mixed_words(text: str) -> set[int]:
         for i in range(*word.span())
         if not text[i].isascii() and text[i].isalpha()
     }
+
+
+def _strange_marks(text: str) -> set[int]:
+    """Where marks of another script stand on letters of a European one, or beside the first of a word, and where more
+    marks stand on one letter than can be told apart."""
+    if not any(_traits(char) & _MARK for char in set(text)):
+        return set()
+    found: set[int] = set()
+    for run in MARKS.finditer(_classed(text, lambda char: MARK if _traits(char) & _MARK else OTHER)):
+        begin, end = run.span()
+        before, after = text[begin - 1 : begin], text[end : end + 1]
+        if _is_european(before) or ((not before or before.isspace()) and _is_european(after)):
+            found.update(at for at in range(begin, end) if _first_word(text[at]) != ANY_LETTER)
+        of_any = [at for at in range(begin, end) if _first_word(text[at]) == ANY_LETTER]
+        found.update(of_any[MOST_OF_ANY:], range(begin + MOST_MARKS, end))
+    return found - {at for at in found if is_invisible(text[at])}  # judged by their places
+
+
+def _is_european(char: str) -> bool:
+    return bool(char) and (char in OF_NAMES or _script(char) in EUROPEAN)
 
 
 def _word_script(char: str) -> str:

@@ -194,3 +194,53 @@ def test_no_long_text_of_odd_characters_is_examined_one_by_one(part):
 )
 def test_what_is_ordinary_is_told_by_the_letters_beside_it(text, odd):
     assert list(deceptive_positions(text)) == odd
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\u2d7fb",  # a Tifinagh joiner
+        ".\u2d7fenv",
+        "\u2d7fpay",
+        "pay\u05b0roll",
+        "pay\u064broll",
+        "x\u093cy",
+        "a\u0e31b",
+        "e\u0301\u0e34",
+        "\u0430\u064b\u0441",
+        "a" + "\u0301" * 5,
+        "\u05d0" + "\u05b0" * 9,
+    ],
+)
+def test_marks_of_another_script_and_many_on_one_letter_are_strange(text: str) -> None:
+    assert is_deceptive(f"read {text} now")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tiếng Việt, Nguyễn Huệ",
+        "Yorùbá ẹ̀kọ́",
+        "ἄνθρωπος, ᾧ",
+        "йод и ёлка",
+        "مُحَمَّدٌ رَسُولُ",
+        "שָׁלוֹם עֲלֵיכֶם בְּרֵאשִׁית",
+        "हिन्दी में लिखा है, क़लम",
+        "สวัสดีครับ ที่นี่ก้ำ (ก่)",
+        "မြွှေ့ မြန်မာ",
+        "ខ្មែរ",
+        "བོད་ཡིག",
+        "தமிழ் API, മലയാളം v2",
+        "ガギグ",
+        "x̄ = 3, α̂",
+    ],
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_marks_on_letters_of_their_own_script_are_not_strange(text: str, form: str) -> None:
+    assert not is_deceptive(unicodedata.normalize(form, text))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("piece", ["a\u2d7f", "\u0301", "\u0915\u093f"])
+def test_eight_times_the_marks_take_about_eight_times_the_time(piece: str) -> None:
+    few, many = piece * 10_000, piece * 80_000
+    assert seconds(lambda: is_deceptive(many)) < 24 * seconds(lambda: is_deceptive(few)) + 0.05
