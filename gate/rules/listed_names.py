@@ -220,5 +220,10 @@ def _marked(text: str) -> Iterator[str]:
         if sum(map(str.isalpha, line.split())) <= MOST_QUOTED_WORDS
         for item in QUOTED.finditer(line)
     )
-    elements = (found[2] for found in ELEMENT.finditer(text) if found[1].lower() not in OF_HTML)
-    yield from filter(SECRET.search, _unlike(chain(marked, inside, quoted, elements)))
+    held = (value for _, value in elements(text))
+    yield from filter(SECRET.search, _unlike(chain(marked, inside, quoted, held)))
+
+
+def elements(text: str) -> Iterator[tuple[str, str]]:
+    """The elements of XML, but for those of HTML, that hold one word: the name, and the word."""
+    return ((found[1], found[2]) for found in ELEMENT.finditer(text) if found[1].lower() not in OF_HTML)

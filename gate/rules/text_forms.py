@@ -12,10 +12,10 @@ from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
-from gate.rules.listed_names import WEAK, is_file_argument, secret_names
+from gate.rules.listed_names import WEAK, elements, is_file_argument, secret_names
 from gate.rules.production_files import ends_as_production
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.secret_patterns import matched_production, matched_secrets
@@ -163,10 +163,8 @@ def _listed(text: str) -> Iterator[str]:
     first, *more = FIRST.split(text, maxsplit=1)
     if more and first.split() == [first]:
         yield first
-    if ("&" in text or ";" in text) and text.split() == [text]:
-        yield from (
-            found[2] for found in islice(PAIR.finditer(text), MOST_LISTED) if _is_value(*found.groups())
-        )
+    pairs = chain(_pairs(text), elements(text) if "</" in text else ())
+    yield from islice((value for name, value in pairs if _is_value(name, value)), MOST_LISTED)
     entries = [entry for each in LISTED.split(text) if (entry := each.strip())]
     if len(entries) > 1 and all(map(ENTRY.fullmatch, entries)):
         yield from filter(_is_whole, entries[:MOST_LISTED])
@@ -220,6 +218,12 @@ def _with_blanks(text: str) -> Iterator[str]:
     if len(parts) > 1 and all(map(ASSIGNMENTS.fullmatch, parts)):
         given = (part.lstrip("-").partition("=") for part in parts)
         yield from (value for name, _, value in given if name.lower() in SOURCES and _names_a_file(value))
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """The names and values of a query, of a text without blanks."""
+    if ("&" in text or ";" in text) and text.split() == [text]:
+        yield from ((found[1], found[2]) for found in PAIR.finditer(text))
 
 
 def _is_value(name: str, value: str) -> bool:

@@ -107,6 +107,7 @@ def test_ordinary_words_markup_and_code_are_left_alone(text: str) -> None:
         '\ufeff{"path": "hr/pay.md"}',
         "ref=main&path=hr/pay.md&raw=1",
         "https://x.example/raw?ref=main&path=hr%2Fpay.md&raw=1",
+        "<get><path>hr/pay.md</path></get>",
     ],
 )
 def test_a_rule_of_an_operator_sees_the_path_in_a_request(text: str) -> None:
