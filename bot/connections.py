@@ -182,9 +182,8 @@ class Connection(asyncio.BufferedProtocol):
         self._queued = False  # for its turn
         self._tail = b""  # the last bytes of headers of which the end has not come
         self._body = 0  # bytes of the body of the last request that were not given to aiohttp yet
-        self._beginning = self._discards = (
-            False  # `_beginning`: headers were parsed, and nobody has looked at them
-        )
+        self._beginning = False  # headers were parsed, and nobody has looked at them
+        self._discards = False
         self._paid = 0.0  # seconds that the queue was charged with for the request before it took them
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read

@@ -121,9 +121,8 @@ async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote])
 
 async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
-    if (
-        not spec.recipe.capture or not action.capture
-    ):  # an undo that was not asked about looked in its own way
+    if not spec.recipe.capture or not action.capture:
+        # An undo that was not asked about looked in its own way.
         return await undo_refusal(world, action) if action.undoes else ""
     args = without_bound_args(spec, stored_args(action.args))
     try:
