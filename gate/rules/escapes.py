@@ -12,7 +12,7 @@ ESCAPE = re.compile(
     r"%u([0-9A-Fa-f]{4})|&#[xX]0{0,6}([0-9A-Fa-f]{1,6});?|"
     r"&#0{0,6}(\d{1,7});?|\\([0-7]{3})|\\([\"'/\\])|&(amp|lt|gt|quot|apos|period|sol|bsol|lowbar);"
 )
-HEX, DECIMAL, OCTAL, ITSELF = range(1, 7), 7, 8, 9
+HEX, DECIMAL, ITSELF = range(1, 7), 7, 9  # groups of ESCAPE; the eighth is octal
 NAMED = dict(amp="&", lt="<", gt=">", quot='"', apos="'", period=".", sol="/", bsol="\\", lowbar="_")
 SURROGATES, BEYOND = range(0xD800, 0xE000), 0x110000
 
