@@ -58,6 +58,7 @@ def number(part: str) -> int:
     return int(digits[0]) if digits else NUMBERS.index(part.lower()) + 1
 
 
+@lru_cache(maxsize=4096)  # a file of phrases is read again and again, and more are in it than `re` keeps
 def compiled(say: str) -> Pattern:
     """What recognises this sentence. Raises re.error."""
     slots = {name: kind or "" for name, kind in SLOT.findall(say)}
