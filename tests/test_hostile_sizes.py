@@ -122,7 +122,7 @@ def test_no_long_text_takes_long_to_be_held_against_the_built_in_rules(
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
     number = len(largest(lambda n: {"id": repeated * n}, MAX_BYTES - 1)["id"])
     texts = iter([(repeated * number)[:number] + end for end in "123"])  # none whose forms are known already
-    assert seconds(lambda: decide(policy, spec, {"id": next(texts)}, "C1", lambda *_: False), 3) < limit
+    assert seconds(lambda: decide(policy, spec, {"id": next(texts)}, "C1", lambda *_: False), 3, limit) < limit
 
 
 # What the texts of a list repeat, each of which has many forms that are searched for names: found by trying many.
@@ -152,7 +152,7 @@ def test_no_list_of_texts_takes_long_to_be_held_against_the_built_in_rules(
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
     lists = iter([listed(repeated, size, end) for end in "123"])  # none whose forms are known already
     run = lambda: decide(policy, spec, {name: next(lists)}, "C1", lambda *_: False)  # noqa: E731
-    assert seconds(run, 3) < LIMIT
+    assert seconds(run, 3, LIMIT) < LIMIT
 
 
 def listed(repeated: str, size: int, end: str) -> Json:
@@ -172,7 +172,7 @@ def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_no_arguments_take_long_to_become_a_card_or_to_be_refused(make: Callable[[int], Json]) -> None:
     args = largest(make, MAX_BYTES)
-    slow = {name: took for name, run in proposed(args) if (took := seconds(run, 3)) > LIMIT}
+    slow = {name: took for name, run in proposed(args) if (took := seconds(run, 3, LIMIT)) > LIMIT}
     assert slow == {}
 
 
@@ -228,7 +228,7 @@ def test_no_answer_takes_long_to_be_shown(make: Callable[[int], Json]) -> None:
     answer = largest(make, ANSWER)
     of_a_plan = largest(make, LARGE)
     steps = [*told(answer), ("the end of a plan", lambda: answers(over(of_a_plan), with_table=True))]
-    slow = {name: took for name, run in steps if (took := seconds(run, 3)) > LIMIT}
+    slow = {name: took for name, run in steps if (took := seconds(run, 3, LIMIT)) > LIMIT}
     assert slow == {}
 
 
@@ -269,7 +269,7 @@ def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Calla
     preview = build(SHOWN, {}, capture)
     asked = action(preview, verdict=Verdict.TYPED, phrase="p")
     steps = [("build", lambda: build(SHOWN, {}, capture)), *drawn(asked)]
-    slow = {name: took for name, run in steps if (took := seconds(run, 3)) > LIMIT}
+    slow = {name: took for name, run in steps if (took := seconds(run, 3, LIMIT)) > LIMIT}
     assert slow == {}
 
 
@@ -289,4 +289,4 @@ SCHEMAS: dict[str, Json] = {
 def test_no_schema_takes_long_to_be_judged(schema: Json) -> None:
     assert not definition_too_large(schema)
     text = json.dumps(schema)
-    assert seconds(lambda: schema_error.__wrapped__(text), 3) < 2 * LIMIT  # beside the loop
+    assert seconds(lambda: schema_error.__wrapped__(text), 3, 2 * LIMIT) < 2 * LIMIT  # beside the loop

@@ -87,11 +87,11 @@ def test_no_text_makes_the_search_for_a_mention_slow() -> None:
 @pytest.mark.parametrize("more", [" and 2", ", and step 2", ",and2", " & 2", " "])
 def test_no_instruction_about_the_steps_of_a_plan_takes_long(more: str) -> None:
     said = ("skip step 1" + more * 400)[:1900] + ", thanks a lot to you"
-    assert seconds(lambda: order(said), 2) < 0.1
+    assert seconds(lambda: order(said), 2, 0.1) < 0.1
 
 
 def test_no_message_takes_long_for_the_new_name_in_it() -> None:
-    assert seconds(lambda: thread_commands.new_name("call it" + " " * 40_000 + "y\nz"), 2) < 0.1
+    assert seconds(lambda: thread_commands.new_name("call it" + " " * 40_000 + "y\nz"), 2, 0.1) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def test_no_line_makes_the_phrases_slow() -> None:
         words = [one for one in texts if " " in one[1].strip()] if len(pattern.slots) > 2 else []
         for start, pump in (*texts[:120:3], *words):
             line = (start + pump * LONGEST)[: longest(pattern) - len(END)] + "\x01"
-            took = seconds(lambda pattern=pattern, line=line: match(pattern, line), 2)  # type: ignore[misc]
+            took = seconds(lambda pattern=pattern, line=line: match(pattern, line), 2, 0.1)  # type: ignore[misc]
             assert took < 0.1, (pattern.say, start, pump)

@@ -153,7 +153,7 @@ def test_no_large_field_of_a_request_reaches_the_sdk(fill: Any) -> None:
     ids=["many arguments", "objects in an argument", "answers", "a long name"],
 )
 def test_no_message_takes_long_to_be_looked_at(raw: bytes) -> None:
-    assert seconds(lambda: refused(raw), 3) < LIMIT
+    assert seconds(lambda: refused(raw), 3, LIMIT) < LIMIT
     if refused(raw) is None:
         assert errors("tools/call", LEGACY, raw) < MOST_ERRORS
 

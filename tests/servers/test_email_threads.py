@@ -234,5 +234,5 @@ def test_a_thread_is_all_that_its_ids_lead_to_in_either_direction() -> None:
 
 def test_no_long_chain_of_answers_takes_long_to_follow() -> None:
     others = {f"{n}": {f"<{n}@a>", f"<{n + 1}@a>"} for n in range(6_000)}
-    assert seconds(lambda: related({"<6000@a>"}, others), 2) < 0.2
+    assert seconds(lambda: related({"<6000@a>"}, others), 2, 0.2) < 0.2
     assert len(related({"<6000@a>"}, others)) == 6_000

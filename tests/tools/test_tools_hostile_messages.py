@@ -96,7 +96,7 @@ def test_no_result_of_a_server_takes_long_to_become_an_answer_or_to_be_refused(
     result: str, version: str
 ) -> None:
     text = f'{{"jsonrpc":"2.0","id":7,"result":{result}}}'
-    assert seconds(lambda: answered(text, version), 3) < LIMIT
+    assert seconds(lambda: answered(text, version), 3, LIMIT) < LIMIT
 
 
 def answered(text: str, version: str) -> None:
@@ -159,7 +159,7 @@ def test_no_request_of_a_server_takes_long_to_be_read_or_to_be_refused(
             with suppress(ValidationError):
                 methods.parse_server_request(method, VERSION, message.params)
 
-    assert seconds(read, 3) < LIMIT
+    assert seconds(read, 3, LIMIT) < LIMIT
 
 
 LISTINGS = {
@@ -180,7 +180,7 @@ def test_no_listing_of_a_server_takes_long_to_be_looked_at(count: int, tool: str
     text = f'{{"jsonrpc":"2.0","id":1,"result":{{"tools":{listed(tool, count)}}}}}'
     transport = WatchedTransport(None, lambda: None, version=VERSION)  # type: ignore[arg-type]
     assert received(text, transport) is not None
-    assert seconds(lambda: received(text, transport), 3) < LIMIT
+    assert seconds(lambda: received(text, transport), 3, LIMIT) < LIMIT
 
 
 def test_the_text_of_a_validation_error_says_the_first_of_few_and_the_number_of_many() -> None:

@@ -163,7 +163,7 @@ def test_a_long_word_about_one_thing_does_not_widen_the_rows_of_all():
 def test_a_text_is_cut_into_pages_in_no_more_time_than_its_length():
     assert "".join(parts("ab\n" * 3_000)) == "ab\n" * 3_000
     assert (
-        seconds(lambda: list(parts("x" * 8_000_000)), 2) < 0.3
+        seconds(lambda: list(parts("x" * 8_000_000)), 2, 0.3) < 0.3
     )  # 2 s where the rest was copied for each page
 
 

@@ -220,7 +220,7 @@ def test_values_nested_too_deep_behind_the_last_row_are_counted_with_the_others(
 
 @pytest.mark.parametrize("value", [nested([1] * 60_000, 800), nested([""] * 60_000, 800)])
 def test_no_nested_answer_takes_long_to_outline(value: Json):
-    assert seconds(lambda: outlined(value), 2) < 0.25
+    assert seconds(lambda: outlined(value), 2, 0.25) < 0.25
 
 
 def test_a_long_name_of_a_value_is_clipped():
@@ -235,7 +235,7 @@ def test_a_long_value_does_not_widen_every_row_of_its_column():
 
 
 def test_no_value_of_odd_characters_takes_long_to_outline():
-    assert seconds(lambda: outlined({f"{n}": "\u202e" * 64_000 for n in range(8)}), 2) < 0.1
+    assert seconds(lambda: outlined({f"{n}": "\u202e" * 64_000 for n in range(8)}), 2, 0.1) < 0.1
 
 
 def test_a_clipped_value_tells_how_many_characters_are_left_out():
@@ -298,7 +298,7 @@ def test_a_size_that_no_unit_holds_is_told_as_a_number():
 
 @pytest.mark.parametrize("value", [{"r": [{"a": "x" * 4_000, "b": 1}] + [{"a": "y", "b": 1}] * 20_000}, MANY])
 def test_no_table_takes_long_to_be_told(value: Json):
-    assert seconds(lambda: (in_words(value, ""), table(value)), 2) < 0.15
+    assert seconds(lambda: (in_words(value, ""), table(value)), 2, 0.15) < 0.15
 
 
 def test_a_list_is_a_table_where_some_of_its_many_columns_say_nothing() -> None:

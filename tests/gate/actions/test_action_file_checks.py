@@ -105,14 +105,22 @@ async def longest_turn(work: Coroutine[Any, Any, object]) -> tuple[float, int]:
         await asyncio.sleep(0)
 
 
+async def never_holds_up(work: Callable[[int], Coroutine[Any, Any, object]]) -> None:
+    """It is done in several turns, none of which is too long; the best of three tries counts."""
+    for number in range(3):
+        took, turns = await longest_turn(work(number))
+        assert turns > 1
+        if took < LIMIT:
+            return
+    pytest.fail(f"a turn of the loop takes {took:.3f} s")
+
+
 @pytest.mark.parametrize("check", [of_a_result, of_a_card, of_a_prompt])
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 async def test_no_names_of_files_hold_the_loop_up(
     names: Callable[[str], list[str]], check: Callable[[list[str]], Coroutine[Any, Any, object]]
 ) -> None:
-    took = [await longest_turn(check(names(seed))) for seed in (f"{check.__name__}{n}" for n in range(3))]
-    assert min(took)[0] < LIMIT
-    assert min(turns for _, turns in took) > 1, took
+    await never_holds_up(lambda n: check(names(f"{check.__name__}{n}")))
 
 
 async def test_names_that_a_confirmed_search_asks_for_hold_the_loop_up_no_more_than_what_it_finds() -> None:
@@ -120,9 +128,7 @@ async def test_names_that_a_confirmed_search_asks_for_hold_the_loop_up_no_more_t
     asked = [f"{number:x}.pem" for number in range(300)]
     call = MadeCall(SEARCH, {"path": "q", "patterns": asked}, "C1", is_confirmed=True)
     gated = [f"a/x{number:x}.pem" for number in range(300)]
-    took = [await longest_turn(without_gated_files(world(), call, found(gated))) for _ in range(3)]
-    assert min(took)[0] < LIMIT
-    assert min(turns for _, turns in took) > 1, took
+    await never_holds_up(lambda _: without_gated_files(world(), call, found(gated)))
 
 
 async def test_a_path_that_is_longer_than_any_cannot_be_checked() -> None:

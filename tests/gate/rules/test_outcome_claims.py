@@ -147,4 +147,4 @@ def test_no_characters_grow_in_being_judged(long: str) -> None:
     with patch("gate.rules.outcome_claims.unicodedata.normalize", normal):
         assert claims_outcome(judged)
     assert max(len(call.args[1]) for call in normal.call_args_list) <= 64
-    assert seconds(lambda: claims_outcome(long), 3) < 0.1
+    assert seconds(lambda: claims_outcome(long), 3, 0.1) < 0.1
