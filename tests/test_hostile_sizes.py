@@ -57,14 +57,17 @@ def nested(value: Json, depth: int, name: str = "") -> Json:
 
 def largest(make: Callable[[int], Json], room: int) -> Json:
     """What `make` gives for the largest number with which it is no longer than that."""
-    low, high = 0, room
+
+    def fits_in(number: int) -> bool:
+        return len(json.dumps(make(number), separators=(",", ":"))) <= room
+
+    low, high = 0, 1
+    while high <= room and fits_in(high):
+        low, high = high, high * 2
+    high = min(high - 1, room)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high)
-            if len(json.dumps(make(middle), separators=(",", ":"))) <= room
-            else (low, middle - 1)
-        )
+        low, high = (middle, high) if fits_in(middle) else (low, middle - 1)
     return make(low)
 
 
@@ -122,7 +125,9 @@ def test_no_long_text_takes_long_to_be_held_against_the_built_in_rules(
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
     number = len(largest(lambda n: {"id": repeated * n}, MAX_BYTES - 1)["id"])
     texts = iter([(repeated * number)[:number] + end for end in "123"])  # none whose forms are known already
-    assert seconds(lambda: decide(policy, spec, {"id": next(texts)}, "C1", lambda *_: False), 3, limit) < limit
+    assert (
+        seconds(lambda: decide(policy, spec, {"id": next(texts)}, "C1", lambda *_: False), 3, limit) < limit
+    )
 
 
 # What the texts of a list repeat, each of which has many forms that are searched for names: found by trying many.
@@ -150,7 +155,7 @@ def test_no_list_of_texts_takes_long_to_be_held_against_the_built_in_rules(
     repeated: str, size: int, tool: str, name: str
 ) -> None:
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
-    lists = iter([listed(repeated, size, end) for end in "123"])  # none whose forms are known already
+    lists = (listed(repeated, size, end) for end in "123")  # none whose forms are known already
     run = lambda: decide(policy, spec, {name: next(lists)}, "C1", lambda *_: False)  # noqa: E731
     assert seconds(run, 3, LIMIT) < LIMIT
 
