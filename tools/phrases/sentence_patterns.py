@@ -34,6 +34,7 @@ EXACT = (":number", ":day", ":time", ":when")  # what stands in such a slot is k
 LONGEST = 2000  # characters of one instruction, quoted values not counted
 # Of one with so many slots: where any words may stand in each, the work grows with a power of the length.
 LONGEST_OF = {3: 1000, 4: 500, 5: 300}
+ANY_LENGTH = min(LONGEST_OF.values())  # no pattern is too short for a line up to this length
 MOST_SLOTS = 5  # of which those with more slots are as long as these
 SHORT = 300  # characters of one that ends too early: its values are single words
 POLITE = re.compile(
@@ -173,7 +174,7 @@ def _value(part: str) -> bool:
 
 def match(pattern: Pattern, line: str) -> dict[str, str] | None:
     """What the slots hold when the line is this phrase, politeness and punctuation aside. None for a longer line."""
-    if len(line) > longest(pattern):
+    if len(line) > ANY_LENGTH and len(line) > longest(pattern):
         return None
     for text in spoken(line, pattern.to_the_end):
         found = pattern.regex.fullmatch(text) if pattern.possible(_lowered(text)) else None
