@@ -7,13 +7,14 @@ import json
 import resource
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
 from benchmarks.service import KEY, Bench, running
+from bot.connections import HttpLimits
 from gate.rules.access import Token, TokenKind, format_token
 from gate.rules.action import Session
 from gate.rules.messages import LedgerEvent
@@ -44,11 +45,16 @@ async def run(bench: Bench, quick: bool) -> None:
     listeners, events = (100, 10) if quick else (LISTENERS, EVENTS)
     _allow_sockets(listeners)
     for database in bench.databases:
-        settings = await bench.new_settings(database)
+        settings = replace(await bench.new_settings(database), http=_allowing(listeners))
         async with running(settings, frozenset({"web", "worker"})) as (bot,):
             base = bot.url.removesuffix("/slack/events")
             heard, took = await _measured(settings.database_url, base, listeners, events)
         _print(database, listeners, events, heard, took)
+
+
+def _allowing(listeners: int) -> HttpLimits:
+    """Limits for a crowd that comes from one address at once."""
+    return HttpLimits(connections=2 * listeners + 100, per_address=2 * listeners)
 
 
 def _allow_sockets(listeners: int) -> None:
