@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import io
 import logging
 import os
 import socket
@@ -22,7 +23,7 @@ from anyio import NoEventLoopError, from_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox.confinement import HOME, Rights
-from servers.sandbox.protocol import packed, unpacked, whole_characters
+from servers.sandbox.protocol import MOST_BODY, MOST_JSON, body, exactly, head, head_size, packed, whole
 from servers.sandbox.task_queue import Turns
 
 T = TypeVar("T")
@@ -77,6 +78,9 @@ class Limits:
 
 
 LIMITS = Limits()
+JSON_OUTPUT = (
+    MOST_JSON + MOST_BODY
+)  # of a task whose answer is parsed; more is for bytes that nobody looks into
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class Sandbox:
     def _run(self, job: Job, limits: Limits) -> Result:
         try:
             with self._child(job, limits) as channel:
-                return _result(job, _talk(channel, job, limits))
+                return _result(job, *_talk(channel, job, limits))
         except (OSError, EOFError, ValueError):
             return STOPPED
 
@@ -217,19 +221,25 @@ def _order(job: Job, limits: Limits) -> dict[str, Any]:
     return {"task": job.task, "scratch": job.scratch, "rights": asdict(rights)}
 
 
-def _talk(channel: socket.socket, job: Job, limits: Limits) -> bytes:
-    """Give the child its work and take its answer. Raises TimeoutError, EOFError, or ValueError for too long a one."""
+def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, bytes]:
+    """Give the child its work and take its answer, the head as JSON. Raises TimeoutError, EOFError, or ValueError for
+    too long a one."""
     if not _receive(channel, 1, time.monotonic() + START_SECONDS):
         raise EOFError
     end = time.monotonic() + limits.seconds
     for part in (packed({"args": job.args, "sizes": [len(blob) for blob in job.blobs]}), *job.blobs):
         _send(channel, part, end)
-    answer = bytearray()
+    size = head_size(exactly(lambda most: _receive(channel, most, end), 8))
+    room = limits.output - 8 - size
+    if room < 0:
+        raise ValueError("too long an answer")
+    text = exactly(lambda most: _receive(channel, most, end), size)
+    data = io.BytesIO()  # what it has taken in, it gives without a copy
     while part := _receive(channel, 1 << 20, end):
-        answer += part
-        if len(answer) > limits.output:
+        if data.tell() + len(part) > room:
             raise ValueError("too long an answer")
-    return bytes(answer)
+        data.write(part)
+    return text, data.getvalue()
 
 
 def _send(channel: socket.socket, data: bytes, end: float) -> None:
@@ -269,16 +279,15 @@ def _patiently(end: float, attempt: Callable[[float], T]) -> T:
     raise TimeoutError
 
 
-def _result(job: Job, answer: bytes) -> Result:
+def _result(job: Job, text: bytes, data: bytes) -> Result:
     """The answer of a child, which may be anything. Raises ValueError."""
-    head, data = unpacked(answer)
-    head = whole_characters(head)
-    told, refused = head.get("told"), head.get("refused")
+    answer = whole(head(text), text)
+    told, refused = answer.get("told"), answer.get("refused")
     if isinstance(told, dict):
         return Result(told, data)
     if isinstance(refused, str):
         return Result(refused=refused[:MOST_REFUSED])
-    _log.warning("%s failed in its sandbox: %r", job.task, head.get("failed"))
+    _log.warning("%s failed in its sandbox: %r", job.task, answer.get("failed"))
     return STOPPED
 
 
@@ -299,6 +308,24 @@ def answered(job: Job, what: str) -> tuple[dict[str, Any], bytes]:
     if result.refused:
         raise ToolError(f"{what} {result.refused}")
     return result.told, result.data
+
+
+def listed(data: bytes, what: str) -> list[Any]:
+    """The list of objects that a task gave as JSON. Raises ToolError for anything else."""
+    with unbroken(what):
+        found = body(data)
+        if not isinstance(found, list):
+            raise ValueError("no list")
+        return found
+
+
+@contextmanager
+def unbroken(what: str) -> Iterator[None]:
+    """Raises ToolError with a sentence where an answer is not what its task gives: a file may have taken it over."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError):  # what pydantic raises is a ValueError
+        raise ToolError(f"{what} {TOO_MUCH}") from None
 
 
 @dataclass(frozen=True)

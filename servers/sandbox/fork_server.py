@@ -23,10 +23,10 @@ from typing import Any, NoReturn
 
 from servers.sandbox import confinement
 from servers.sandbox.confinement import NOBODY, Rights, confine
-from servers.sandbox.protocol import Refused, exactly, packed, unpacked
+from servers.sandbox.protocol import Refused, exactly, head, head_size, packed
 
 MOST_DESCRIPTORS = 16
-MOST_SCRATCH = 256 << 20  # bytes in a scratch folder; a file counts as a block at least
+MOST_SCRATCH = 256 << 20  # bytes in a scratch folder; a file counts as its blocks, one at least
 _BLOCK = 4096
 _LOOK = 100  # milliseconds between two looks at the scratch folders
 READY = b"R"  # said once the child is confined: its time runs from here
@@ -63,7 +63,8 @@ def used(folder: str) -> int:
     with os.scandir(folder) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):
-                total += max(entry.stat(follow_symlinks=False).st_size, _BLOCK)
+                info = entry.stat(follow_symlinks=False)
+                total += max(info.st_size, info.st_blocks * 512, _BLOCK)
             if total > MOST_SCRATCH:
                 break
     return total
@@ -107,21 +108,21 @@ class ForkServer:
     def _order(self) -> None:
         first, descriptors, _, _ = socket.recv_fds(self.orders, 8, MOST_DESCRIPTORS)
         first += exactly(self.orders.recv, 8 - len(first))
-        head, _ = unpacked(first + exactly(self.orders.recv, int.from_bytes(first, "big")))
+        order = head(exactly(self.orders.recv, head_size(first)))
         over, channel, *files = descriptors
         with suppress(Exception):  # a module that cannot be loaded fails in the child, where it is told
-            importlib.import_module(module(self.package, head["task"]))
-        child = self._fork(head, over, channel, files)
+            importlib.import_module(module(self.package, order["task"]))
+        child = self._fork(order, over, channel, files)
         for one in (channel, *files):
             os.close(one)
         self.children[over] = child
 
-    def _fork(self, head: dict[str, Any], over: int, channel: int, files: list[int]) -> Child:
-        scratch = _scratch() if head.pop("scratch") else ""
+    def _fork(self, order: dict[str, Any], over: int, channel: int, files: list[int]) -> Child:
+        scratch = _scratch() if order.pop("scratch") else ""
         me = os.getpid()
         if process := os.fork():
             return Child(process, over, scratch)
-        work(self.package, head, (me, channel, files), scratch)
+        work(self.package, order, (me, channel, files), scratch)
 
 
 def _scratch() -> str:
@@ -139,19 +140,19 @@ def module(package: str, task: str) -> str:
     return f"{package}.{area}.tasks"
 
 
-def work(package: str, head: dict[str, Any], held: tuple[int, int, list[int]], scratch: str) -> NoReturn:
+def work(package: str, order: dict[str, Any], held: tuple[int, int, list[int]], scratch: str) -> NoReturn:
     """All that a child does. `held`: the fork server's process, the socket of the call, the files of the task."""
     parent, channel, files = held
     try:
         os.setsid()
         _close_others({channel, *files})
         # Some libraries open by name only, and a descriptor has one. The rule is about the file, not about the name.
-        reads = [*head["rights"]["reads"], *map(confinement.name_of, files)]
-        confine(Rights(**{**head["rights"], "scratch": scratch, "reads": tuple(reads)}), parent)
+        reads = [*order["rights"]["reads"], *map(confinement.name_of, files)]
+        confine(Rights(**{**order["rights"], "scratch": scratch, "reads": tuple(reads)}), parent)
         if scratch:
             os.chdir(scratch)
         os.write(channel, READY)
-        answer = _answer(package, head["task"], channel, files)
+        answer = _answer(package, order["task"], channel, files)
         while answer:
             answer = answer[os.write(channel, answer) :]
     finally:
@@ -173,12 +174,11 @@ def _answer(package: str, task: str, channel: int, files: list[int]) -> bytes:
         return os.read(channel, size)
 
     try:
-        length = exactly(read, 8)
-        head, _ = unpacked(length + exactly(read, int.from_bytes(length, "big")))
-        blobs = [exactly(read, size) for size in head["sizes"]]
+        given = head(exactly(read, head_size(exactly(read, 8))))
+        blobs = [exactly(read, size) for size in given["sizes"]]
         more = {"files": files} if files else {}
         do = importlib.import_module(module(package, task)).TASKS[task.partition(".")[2]]
-        told, data = do(*blobs, **head["args"], **more)
+        told, data = do(*blobs, **given["args"], **more)
         return packed({"told": told}, data)
     except Refused as refused:
         return packed({"refused": str(refused)})

@@ -151,11 +151,12 @@ shmget 29 194, shmat 30 196, shmctl 31 195, semget 64 190, semop 65 193, semtime
 msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180, mq_unlink 241 181,
 truncate 76 45, mkdir 83 -1, mkdirat 258 34, mknod 133 -1, mknodat 259 33, link 86 -1, linkat 265 37,
 symlink 88 -1, symlinkat 266 36, flock 73 32, sync 162 81, syncfs 306 267, vhangup 153 58,
+fallocate 285 47,
 process_mrelease 448 448, statmount 457 457, listmount 458 458, open_tree_attr 467 467, listns 470 470
 """
 _WITHOUT_SCRATCH = """
 creat 85 -1, rename 82 -1, renameat 264 38, renameat2 316 276, unlink 87 -1, unlinkat 263 35, rmdir 84 -1,
-ftruncate 77 46, fallocate 285 47
+ftruncate 77 46
 """
 _WITHOUT_PROGRAMS = "execve 59 221, execveat 322 281, fork 57 -1, vfork 58 -1, clone 56 220"
 _ABSENT = (

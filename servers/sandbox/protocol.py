@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -14,11 +14,16 @@ MOST_JSON = 8 << 20  # bytes of a head: parsing more holds up the other threads 
 MOST_PARTS = 250_000  # lists and objects in it: those take longest, 8 MB of empty lists more than a second
 MOST_VALUES = 500_000  # commas and colons outside of texts, as many as there are values and names
 MOST_DIGITS = 400  # of a number in it: to read a longer one takes time by the square of its length
-MOST_QUOTES = 200_000  # of a head whose texts are gone through
+MOST_QUOTES = 300_000  # of JSON whose texts are gone through
+MOST_LISTED = 512 << 10  # characters of a list that is given for an answer of a tool, which holds less
+MOST_BODY = 4 << 20  # bytes of JSON besides a head: such a list takes half of it at most
+MOST_BODY_PARTS = 25_000
 TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)  # also one that does not end
 
 _DIGITS_AS_ZERO = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
 _LONG_NUMBER = b"0" * (MOST_DIGITS + 1)
+# Half of a surrogate pair stands in JSON in UTF-8 by its number alone.
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Refused(Exception):
@@ -31,21 +36,48 @@ def packed(head: dict[str, Any], *blobs: bytes) -> bytes:
     return b"".join([len(text).to_bytes(8, "big"), text, *blobs])
 
 
-def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The head, and all that follows it. Raises ValueError for bytes that `packed` did not make."""
-    size = int.from_bytes(data[:8], "big")
-    if len(data) < 8 or not 0 < size <= min(MOST_JSON, len(data) - 8):
+def head_size(data: bytes) -> int:
+    """The length of a head, as the eight bytes before it say. Raises ValueError."""
+    size = int.from_bytes(data, "big")
+    if len(data) != 8 or not 0 < size <= MOST_JSON:
         raise ValueError("no head")
-    text = data[8 : 8 + size]
-    if text.count(b"[") + text.count(b"{") > MOST_PARTS or _values(text) > MOST_VALUES:
-        raise ValueError("a head of too many parts")
-    try:
-        head = _parsed(text)
-    except RecursionError as error:
-        raise ValueError("a head nested too deeply") from error
-    if not isinstance(head, dict):
+    return size
+
+
+def head(text: bytes) -> dict[str, Any]:
+    """A head out of its JSON. Raises ValueError."""
+    found = parsed(text)
+    if not isinstance(found, dict):
         raise ValueError("a head that is no object")
-    return head, data[8 + size :]
+    return found
+
+
+def first_of(found: Iterable[Any]) -> tuple[bytes, bool]:
+    """The first things as a list in JSON, more than an answer of a tool holds; and whether others are left out."""
+    taken, left = list[str](), MOST_LISTED
+    for one in found:
+        text = json.dumps(one, ensure_ascii=False)
+        left -= len(text) + 2
+        if left < 0:
+            break
+        taken.append(text)
+    return f"[{', '.join(taken)}]".encode("utf-8", "replace"), left < 0
+
+
+def body(text: bytes) -> Any:
+    """What a task gave as JSON besides its head. Raises ValueError."""
+    return whole(parsed(text, MOST_BODY, MOST_BODY_PARTS), text)
+
+
+def parsed(text: bytes, most: int = MOST_JSON, parts: int = MOST_PARTS) -> Any:
+    """JSON that may be anybody's, whose bytes, parts and values are counted first: to parse it is one step, in which no
+    other thread runs. Raises ValueError."""
+    if len(text) > most or _has_more(text, parts):
+        raise ValueError("JSON of too many parts")
+    try:
+        return _parsed(text)
+    except RecursionError as error:
+        raise ValueError("JSON nested too deeply") from error
 
 
 def _parsed(text: bytes) -> Any:
@@ -62,7 +94,7 @@ def _parsed(text: bytes) -> Any:
 
 def _short(digits: str) -> str:
     if len(digits) > MOST_DIGITS:
-        raise ValueError("a head with a number of too many digits")
+        raise ValueError("JSON with a number of too many digits")
     return digits
 
 
@@ -73,29 +105,36 @@ def share(part: Any) -> float:
     return max(len(text) / MOST_JSON, values, (text.count("[") + text.count("{")) / MOST_PARTS)
 
 
-def _values(text: bytes) -> int:
-    """The commas and colons of JSON: outside of its texts, unless those are too many to look for."""
-    found = text.count(b",") + text.count(b":")
-    if found > MOST_VALUES and text.count(b'"') <= MOST_QUOTES:
-        plain = TEXT.sub(b"", text)
-        return plain.count(b",") + plain.count(b":")
-    return found
+def _has_more(text: bytes, parts: int) -> bool:
+    """Whether JSON has more parts or values, outside of its texts; unless those are too many to look for."""
+    if _within(text, parts):
+        return False
+    return text.count(b'"') > MOST_QUOTES or not _within(TEXT.sub(b"", text), parts)
 
 
-def whole_characters(head: dict[str, Any]) -> dict[str, Any]:
-    """The head with "?" for each half of a surrogate pair, which a file can name and no answer can carry.
+def _within(text: bytes, parts: int) -> bool:
+    values = text.count(b",") + text.count(b":")
+    return text.count(b"[") + text.count(b"{") <= parts and values <= MOST_VALUES
 
-    Raises ValueError for one that is nested too deeply.
-    """
+
+def whole(found: Any, text: bytes) -> Any:
+    """What was parsed from this text, with "?" for each half of a surrogate pair, which a file can name and no answer
+    can carry. Raises ValueError."""
     try:
-        text = json.dumps(head, ensure_ascii=False)
-        text.encode()
+        return _whole(found) if _HALF.search(text) else found
     except RecursionError as error:
-        raise ValueError("a head nested too deeply") from error
-    except UnicodeEncodeError:
-        whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
-        return whole
-    return head
+        raise ValueError("JSON nested too deeply") from error
+
+
+def _whole(found: Any) -> Any:
+    """A step for each value: other threads run in between."""
+    if isinstance(found, str):
+        return found if found.isascii() else found.encode("utf-8", "replace").decode()
+    if isinstance(found, list):
+        return [_whole(value) for value in found]
+    if isinstance(found, dict):
+        return {_whole(name): _whole(value) for name, value in found.items()}
+    return found
 
 
 def exactly(read: Callable[[int], bytes], size: int) -> bytes:

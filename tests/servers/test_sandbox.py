@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
 import fcntl
 import os
 import signal
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.sandbox import calling, confinement, kernel
+from servers.filesystem import disk
+from servers.filesystem.answers import MOST_CHARACTERS
+from servers.sandbox import calling, confinement, kernel, protocol
 from servers.sandbox.calling import ENVIRONMENT, Job, Limits, Protection, Sandbox, protection
 from servers.sandbox.confinement import NICE
-from servers.sandbox.protocol import MOST_DIGITS, packed, unpacked
+from servers.sandbox.fork_server import used
+from servers.sandbox.protocol import MOST_DIGITS, packed
 from tests.servers.sandboxed.tasks import ATTEMPTS, FILTERED, WRITES
 
 BY_LANDLOCK = "write overwrite truncate delete rename folder link read list environment".split()
@@ -385,6 +392,12 @@ def test_protection_says_what_is_missing() -> None:
     assert "can neither write" in Protection(True, True, True, True, True).sentence
 
 
+def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The head of an answer, and what follows it."""
+    size = protocol.head_size(data[:8])
+    return protocol.head(data[8 : 8 + size]), data[8 + size :]
+
+
 def test_a_head_that_is_cut_or_too_long_is_no_head() -> None:
     whole = packed({"a": 1}, b"rest")
     assert unpacked(whole) == ({"a": 1}, b"rest")
@@ -426,6 +439,72 @@ def test_a_text_of_very_many_commas_is_one_value() -> None:
     said = 'a, "b": c\\' * 9_000
     assert unpacked(packed({"told": {"a": "," * 4_000_000}}))[0]["told"] == {"a": "," * 4_000_000}
     assert unpacked(packed({"told": {"a": said, "b": [1] * 400_000}}))[1] == b""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[[],[]]", b"[" * 50_000 + b"]" * 50_000, b'["' + b"x" * (4 << 20) + b'"]', b"[", b"\xff", b"[1e]"],
+)
+def test_json_beside_a_head_is_counted_before_it_is_parsed(
+    text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """30 MB of empty lists held up every thread of the bot for 2.6 s."""
+    monkeypatch.setattr(protocol, "body", partial(protocol.parsed, most=protocol.MOST_BODY, parts=2))
+    with pytest.raises(ValueError):
+        protocol.body(text)
+
+
+def test_a_list_for_an_answer_is_longer_than_an_answer_and_no_longer_than_what_is_parsed() -> None:
+    assert protocol.MOST_LISTED >= 2 * MOST_CHARACTERS
+    things = [{"a": "\U0001f600" * 1_000, "half": "\ud800"}] * 1_000
+    text, more = protocol.first_of(things)
+    found = protocol.body(text)
+    assert (more, found[0]["half"]) == (True, "?")
+    assert MOST_CHARACTERS < sum(len(one["a"]) for one in found) <= protocol.MOST_LISTED
+    assert protocol.first_of([]) == (b"[]", False)
+
+
+def test_halves_of_characters_are_replaced_step_by_step() -> None:
+    text = b'{"told": {"a": [' + b", ".join([b'"\\ud800"'] * 140_000) + b"]}}"
+    found = protocol.whole(protocol.head(text), text)
+    assert found["told"]["a"] == ["?"] * 140_000
+
+
+def test_the_bytes_of_an_answer_are_held_once(sandbox: Sandbox) -> None:
+    sandbox.call(Job("sandboxed.echo"))
+    tracemalloc.start()
+    try:
+        result = sandbox.call(Job("sandboxed.flood"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(result.data) < peak < 1.6 * len(result.data)
+
+
+def test_room_that_a_file_takes_beyond_its_size_is_counted(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        assert not kernel.libc.fallocate(
+            file.fileno(), 1, ctypes.c_long(0), ctypes.c_long(1 << 20)
+        )  # KEEP_SIZE
+        assert (tmp_path / "a").stat().st_size == 0
+        assert used(str(tmp_path)) >= 1 << 20
+
+
+def test_a_task_moves_only_the_place_of_the_next_read_of_a_descriptor(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(b"what it says")
+    with (tmp_path / "a").open("rb") as file:
+        sandbox.call(Job("sandboxed.given", files=[file.fileno()]))
+        assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == len(b"what it says")
+        assert disk.measure(file.fileno(), "a").size == len(b"what it says")
+
+
+def test_a_text_of_very_many_brackets_is_no_part() -> None:
+    cells = ["[{" * 2_000] * 100
+    assert protocol.body(protocol.first_of(cells)[0]) == cells
+    with pytest.raises(ValueError, match="too many parts"):
+        protocol.body(protocol.first_of([[{}] * 30_000])[0])
 
 
 def test_a_confined_process_steps_behind_the_bot(sandbox: Sandbox) -> None:

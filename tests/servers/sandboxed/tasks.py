@@ -98,6 +98,13 @@ def _cut(path: str, flags: int) -> None:
     os.close(os.open(f"{path}/kept", flags | os.O_TRUNC))
 
 
+def _room() -> None:
+    """Take room on the disk that the size of a file does not tell."""
+    file = os.open("new", os.O_CREAT | os.O_RDWR, 0o600)
+    if libc.fallocate(file, 1, ctypes.c_long(0), ctypes.c_long(1 << 20)) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
 # Refused by the filter of calls alone, whatever Landlock of this kernel knows.
 FILTERED: dict[str, Callable[[str, int], object]] = {
     "cut by name": lambda path, _: os.truncate(f"{path}/kept", 0),
@@ -107,6 +114,7 @@ FILTERED: dict[str, Callable[[str, int], object]] = {
     "link": lambda *_: os.symlink("/", "new"),
     "second name": lambda path, _: os.link(f"{path}/kept", "new"),
     "pipe with a name": lambda *_: os.mkfifo("new"),
+    "room beyond a size": lambda *_: _room(),
     "signal from a pipe": lambda _, process: _owned(lambda pipe: fcntl.fcntl(pipe, fcntl.F_SETOWN, process)),
     "signal from a pipe to a thread": lambda _, process: _owned(
         lambda pipe: fcntl.fcntl(pipe, 15, struct.pack("ii", 0, process))  # F_SETOWN_EX
