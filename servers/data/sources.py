@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import stat
 import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -20,7 +19,8 @@ from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
-from servers.sandbox.calling import SANDBOX, Job, Limits, run
+from servers.sandbox.calling import JSON_OUTPUT, SANDBOX, Job, Limits, listed, run, unbroken
+from servers.sandbox.protocol import body
 from servers.sqlite.files import HEADER, too_long
 
 PENDING, RESERVED, SHARED, SHARED_SIZE = 0x40000000, 0x40000001, 0x40000002, 510
@@ -75,7 +75,8 @@ GRACE = 2.0  # seconds until a process is killed that has not stopped its statem
 WAIT = 2.0  # seconds for another program to end its change
 MOST_ROWS = 1_000
 _MEMORY = 1 << 30
-_OUTPUT = 256 << 20
+_OUTPUT = 256 << 20  # of what is not parsed here
+_UNPARSED = ("table", "write", "restore")
 
 
 @contextmanager
@@ -150,7 +151,8 @@ def asked(
 ) -> tuple[dict[str, Any], bytes]:
     """What a task of the confined process gives about the database behind a descriptor. Raises ToolError."""
     seconds = seconds or SECONDS
-    limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=_OUTPUT)
+    output = _OUTPUT if task in _UNPARSED else JSON_OUTPUT
+    limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=output)
     given = {"said": said, "seconds": seconds, **args}
     result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits))
     if result.stopped:
@@ -171,17 +173,17 @@ def select(
 ) -> tuple[list[str], list[list[Cell]], bool]:
     """Columns, rows up to a number and as fit into an answer, and whether there are more. Raises ToolError."""
     _, told = _read(place, "select", sql=sql, parameters=parameters, most=(limit, MOST_CHARACTERS))
-    found = json.loads(told)
-    return found["columns"], found["rows"], found["more"]
+    with unbroken(place.said):
+        found = body(told)
+        return found["columns"], found["rows"], found["more"]
 
 
 def tables(place: Place) -> tuple[Iterator[Table], Found]:
     """Every table and view that people made, and the file, hashed."""
     with reading(place) as file:
-        _, lines = asked(file, place.said, "tables")
-        return (Table.model_validate_json(line) for line in lines.splitlines()), disk.measure(
-            file, place.said
-        )
+        _, told = asked(file, place.said, "tables")
+        found = map(Table.model_validate, listed(told, place.said))
+        return found, disk.measure(file, place.said)
 
 
 LARGEST = 128 << 20  # bytes of a file
@@ -189,7 +191,8 @@ LARGEST_JSON = 32 << 20  # bytes of a .json file: its list has to be read as a w
 MOST_RECORDS = 2_000_000  # rows of a table in a database
 TABLE_SECONDS = 20.0  # to read all of it
 HEAD = 64 << 10  # bytes of a file that tell what parts its values
-_TABLE = Limits(seconds=120, memory=3 << 30, output=LARGEST + (8 << 20))
+_TABLE = Limits(seconds=120, memory=3 << 30, output=JSON_OUTPUT)
+_MADE = replace(_TABLE, output=LARGEST + (8 << 20))  # a file, which is not looked into here
 _KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
 
@@ -213,18 +216,22 @@ def looked(roots: Roots, path: str, table: str | None, task: str, **args: Any) -
     name = place.parts[-1].lower()
     if table is not None or name.endswith(_DATABASES):
         named, rows = _of_table(place, table)
-        job = Job(f"data.{task}", [rows], {**args, "ending": "", "named": named}, limits=_TABLE)
+        job = _job(task, {**args, "ending": "", "named": named}, [rows])
         return Told(place.said, disk.sha256(rows), *_answered(job, place.said))
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
     with spot(place) as here, disk.reading(here) as file:
         before = _version(file)
         _small(place.said, before[0], ending)
         source = disk.measure(file, place.said).sha256
-        job = Job(f"data.{task}", (), {**args, "ending": ending}, files=[file], limits=_TABLE)
-        answer = _answered(job, place.said)
+        job = _job(task, {**args, "ending": ending})
+        answer = _answered(replace(job, files=[file]), place.said)
         if _version(file) != before:
             raise ToolError(f"{place.said} was written while it was read. Ask again in a minute.")
     return Told(place.said, source, *answer)
+
+
+def _job(task: str, args: dict[str, Any], blobs: Sequence[bytes] = ()) -> Job:
+    return Job(f"data.{task}", blobs, args, limits=_MADE if task == "without" else _TABLE)
 
 
 def _small(said: str, size: int, ending: str) -> None:

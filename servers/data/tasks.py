@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import Any
 from servers.data import deduplicate, quality, table
 from servers.data.deduplicate import MOST_GROUPS, MOST_KEPT, Twins
 from servers.data.table import Table
+from servers.sandbox.protocol import first_of
 
 Result = tuple[dict[str, Any], bytes]
 MOST_ANOMALIES = 500
@@ -35,6 +35,7 @@ def twins(
 ) -> Result:
     """The records that are there again, as JSON: the first groups of them."""
     found = _twins(blobs, files, source, columns, alike)
+    listed, _ = first_of(map(found.told, found.groups[:MOST_GROUPS]))
     told = {
         "records": found.table.rows,
         "assumed": found.table.assumed,
@@ -43,7 +44,7 @@ def twins(
         "unique": found.left,
         "keep": [row + 1 for row in found.keep] if found.left <= MOST_KEPT else [],
     }
-    return told, json.dumps([found.told(group) for group in found.groups[:MOST_GROUPS]]).encode()
+    return told, listed
 
 
 def _twins(
@@ -100,8 +101,9 @@ def anomalies(
     made = _table(blobs, files, source["ending"], source.get("named"))
     chosen = made.chosen(columns)
     assumed, found = quality.looked_through(made, chosen, date.fromisoformat(today))
-    told = {"records": made.rows, "columns": [column.name for column in chosen], "assumed": assumed}
-    return told, json.dumps([*islice(found, MOST_ANOMALIES + 1)]).encode()
+    listed, more = first_of(islice(found, MOST_ANOMALIES + 1))
+    names = [column.name for column in chosen]
+    return {"records": made.rows, "columns": names, "assumed": assumed, "more": more}, listed
 
 
 def sign(head: bytes) -> Result:

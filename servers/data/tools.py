@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -43,6 +42,7 @@ from servers.filesystem.models import ExpectedArg, Written
 from servers.filesystem.paths import Place, Roots
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK, bytes_of, makes, put, target
+from servers.sandbox.calling import listed, unbroken
 from servers.sqlite.files import MOST_CHANGES
 from servers.tool_metadata import Card, bound, call, change, reading
 
@@ -84,14 +84,18 @@ class Tools:
         place = path_arguments.file(self.roots, path)
         columns, found, more = sources.select(place, sql, parameters or [], limit)
         note = "There are more rows. Ask more precisely, or for fewer columns." if more else ""
-        return Rows(path=place.said, columns=columns, rows=found, count=len(found), truncated=more, note=note)
+        with unbroken(place.said):
+            return Rows(
+                path=place.said, columns=columns, rows=found, count=len(found), truncated=more, note=note
+            )
 
     @spoken
     def describe_database(self, path: DatabaseArg) -> Database:
         """List the tables and views of a SQLite database with their columns."""
         place = path_arguments.file(self.roots, path)
         tables, whole = sources.tables(place)
-        found, _ = answers.fitting(tables)
+        with unbroken(place.said):
+            found, _ = answers.fitting(tables)
         return Database(path=place.said, tables=found, sha256=whole.sha256, size=whole.size)
 
     @spoken
@@ -105,16 +109,18 @@ class Tools:
         """Find records that are there twice, also in other case or spacing, and say which to keep. Changes nothing."""
         told = sources.looked(self.roots, path, table, "twins", columns=columns, alike=alike)
         about = told.about
-        listed, more = answers.fitting(map(Group.model_validate, json.loads(told.data)))
+        with unbroken(told.said):
+            groups = map(Group.model_validate, listed(told.data, told.said))
+            fitting, _ = answers.fitting(groups)
         total, many, left = about["records"], about["groups"], about["unique"]
-        truncated = more or len(listed) < many
-        shown = f" The first {len(listed)} groups are listed." if truncated else ""
+        truncated = len(fitting) < many
+        shown = f" The first {len(fitting)} groups are listed." if truncated else ""
         return Duplicates(
             path=told.said,
             records=total,
             assumed=about["assumed"],
             compared=about["compared"],
-            groups=listed,
+            groups=fitting,
             unique=left,
             keep=about["keep"],
             truncated=truncated,
@@ -133,16 +139,19 @@ class Tools:
         today = self.clock().date().isoformat()
         told = sources.looked(self.roots, path, table, "anomalies", columns=columns, today=today)
         about = told.about
-        listed, more = answers.fitting(map(Anomaly.model_validate, json.loads(told.data)), MOST_ANOMALIES)
-        named = ", ".join(dict.fromkeys(one.column for one in listed)) or "none"
-        many = counted(len(listed), "unusual thing")
+        with unbroken(told.said):
+            things = map(Anomaly.model_validate, listed(told.data, told.said))
+            fitting, more = answers.fitting(things, MOST_ANOMALIES)
+        more = more or about["more"]
+        named = ", ".join(dict.fromkeys(one.column for one in fitting)) or "none"
+        many = counted(len(fitting), "unusual thing")
         said = f"more than {many}: these are the first" if more else many
         return Anomalies(
             path=told.said,
             records=about["records"],
             columns=about["columns"],
             assumed=about["assumed"],
-            anomalies=listed,
+            anomalies=fitting,
             truncated=more,
             summary=f"{counted(about['records'], 'record')}, {said}, in these columns: {named}.",
         )
@@ -173,7 +182,7 @@ class Tools:
             path=place.said,
             rows=told.about["rows"],
             left_out=told.about["left_out"],
-            removed=told.data.decode(),
+            removed=told.data.decode(errors="replace"),
             expected=_digest(told, sha256),
             note=formulas.note(told.about["formulas"]),
         )
@@ -183,7 +192,7 @@ class Tools:
         """Show every row that write_sqlite would change, tried on a copy in memory. Changes nothing."""
         place = path_arguments.file(self.roots, path)
         plan = writing.preview(place, changes)
-        if not plan["rows"]:
+        if plan.get("rows") == 0:
             raise ToolError("That would change nothing: the rows have these values already.")
         return _plan(place, plan)
 
@@ -266,10 +275,11 @@ def _digest(told: sources.Told, target: str) -> str:
 
 
 def _plan(place: Place, plan: dict[str, Any]) -> RowsPlan:
-    if not answers.fits(plan["difference"]):
-        raise ToolError("That changes more than can be shown. Change fewer rows at once.")
-    items = [{"name": name, "kind": "other"} for name in plan["items"]]
-    return RowsPlan.model_validate({**plan, "path": place.said, "items": items})
+    with unbroken(place.said):
+        if not answers.fits(plan["difference"]):
+            raise ToolError("That changes more than can be shown. Change fewer rows at once.")
+        items = [{"name": name, "kind": "other"} for name in plan["items"]]
+        return RowsPlan.model_validate({**plan, "path": place.said, "items": items})
 
 
 def csv_target(roots: Roots, path: str) -> tuple[Place, str]:

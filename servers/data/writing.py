@@ -22,6 +22,8 @@ from servers.filesystem import disk, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
 from servers.filesystem.text import read_at
+from servers.sandbox.calling import unbroken
+from servers.sandbox.protocol import body
 from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
 
 _SECTOR = 512
@@ -153,19 +155,21 @@ class Written(NamedTuple):
 def preview(place: Place, changes: Sequence[Change]) -> dict[str, Any]:
     """What changing the rows would do: the fields of RowsPlan. The file is only read."""
     with sources.reading(place) as file:
-        return _plan(sources.asked(file, place.said, "preview", _json(changes), most=MOST_CHARACTERS))
+        told = sources.asked(file, place.said, "preview", _json(changes), most=MOST_CHARACTERS)
+    return _plan(place.said, told)
 
 
 def preview_back(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
     """The same for putting the rows of a record back, with its database."""
     place, kept = load(roots, record)
     with sources.reading(place) as file:
-        return place, _plan(sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS))
+        told = sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS)
+    return place, _plan(place.said, told)
 
 
-def _plan(answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
-    plan: dict[str, Any] = json.loads(answer[1])
-    return plan
+def _plan(said: str, answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
+    with unbroken(said):
+        return dict(body(answer[1]))
 
 
 def write(place: Place, changes: Sequence[Change], expected: str | None, at: datetime) -> Written:

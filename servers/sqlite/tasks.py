@@ -1,7 +1,7 @@
 """Questions to a database, and changes of rows tried and made on copies in memory. Runs in the sandbox.
 
-Changes run with the clock and chance frozen. Answers that can be long are JSON in the bytes, a line each where there
-are many: parsing one large document would hold up the other threads of a bot.
+Changes run with the clock and chance frozen. Answers are JSON in the bytes, hardly longer than what a tool answers: to
+parse a large one would hold up the other threads of a bot. The rows of a whole table are for another task.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hashlib import shake_256
 from itertools import count
 from typing import Any
 
-from servers.sandbox.protocol import Refused
+from servers.sandbox.protocol import Refused, first_of
 from servers.sqlite import reading, rows
 from servers.sqlite.files import LARGEST_CHANGED
 from servers.sqlite.reading import Asked, limited, opened, spoken
@@ -297,7 +297,8 @@ def select(
 
 def tables(asked: Asked) -> Answer:
     with opened(asked) as base:
-        return {}, _lines(reading.tables(base))
+        listed, _ = first_of(reading.tables(base))
+        return {}, listed
 
 
 def table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
@@ -344,10 +345,6 @@ def _done(done: Done) -> Answer:
     counts = dict(row_counts(done.touched))
     told = {"counts": counts, "state": left(done.touched), "record": len(record)}
     return told, record + done.image
-
-
-def _lines(answers: Sequence[Any]) -> bytes:
-    return b"\n".join(map(_json, answers))
 
 
 def _json(answer: Any) -> bytes:
