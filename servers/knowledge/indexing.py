@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,8 @@ from servers.filesystem import answers, disk, listing, paths, text, trash, trees
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
-from servers.sandbox.calling import Limits, run
+from servers.sandbox import protocol
+from servers.sandbox.calling import JSON_OUTPUT, Limits, run, unbroken
 from servers.text_encoding import HEAD
 
 LARGEST = 128 << 20  # bytes
@@ -28,7 +30,8 @@ _FOLDER, _NAME = "knowledge", "index.sqlite"
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _STAGED = re.compile(r"^[0-9a-f]{32}$")  # see disk.temporary
 _WHAT = "The index in .countersign/knowledge"
-_LIMITS = Limits(seconds=60, memory=2 << 30, output=LARGEST + (16 << 20))
+_LIMITS = Limits(seconds=60, memory=2 << 30, output=JSON_OUTPUT)
+_WRITING = replaced(_LIMITS, output=LARGEST + (16 << 20))  # an index, which is not looked into here
 
 
 def stored(root: Root) -> bytes:
@@ -54,25 +57,29 @@ def named(data: bytes) -> str:
 
 def ask(data: bytes, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
     """What a task of the sandbox gives about an index. Raises ToolError when it is broken."""
-    return run(f"knowledge.{task}", _WHAT, [data, *blobs], _LIMITS, **args)
+    return run(f"knowledge.{task}", _WHAT, [data, *blobs], _WRITING if task == "changed" else _LIMITS, **args)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is in an index: its folders, each with whether what is below counts, and the SHA-256 of each file.
+    """What is in an index: the SHA-256 of each file. `missing`: parts that would get a vector by the next change."""
 
-    `missing`: parts that would get a vector by the next change."""
-
-    folders: list[tuple[str, bool]]
     files: dict[str, str]
     missing: int = 0
 
 
-def known(data: bytes, missing: bool = False) -> Known:
-    """`missing`: say how many parts lack a vector, too."""
-    told, lines = ask(data, "known", missing=missing)
-    folders = [(path, bool(recursive)) for path, recursive in told["folders"]]
-    return Known(folders, dict(json.loads(line) for line in lines.splitlines()), told["missing"])
+def folders(data: bytes) -> list[tuple[str, bool]]:
+    """The folders of an index, each with whether what is below counts."""
+    told, _ = ask(data, "folders")
+    with unbroken(_WHAT):
+        return [(str(path), bool(recursive)) for path, recursive in told["folders"]]
+
+
+def known(data: bytes) -> Known:
+    told, files = ask(data, "known")
+    with unbroken(_WHAT):
+        found = protocol.whole(protocol.parsed(files), files)
+        return Known({str(path): str(sha256) for path, sha256 in found.items()}, int(told["missing"]))
 
 
 def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:

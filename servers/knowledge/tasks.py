@@ -1,7 +1,7 @@
 """What the sandbox does with an index. It lies in a folder that others may write to, so it may be anybody's database.
 
-Each task takes the bytes of the index, none where there is no index. Long answers are JSON, a line each.
-
+Each task takes the bytes of the index, none where there is no index. An index has the tables that are made here, as
+they are made here, and nothing else: a view in place of one gives rows without end.
 """
 
 from __future__ import annotations
@@ -39,17 +39,7 @@ _LICENCE_TEXT = re.compile(
     r"(?i)without warrant(y|ies) of any kind|permission is hereby granted|redistribution and use in source|"
     r"licensed under the (apache|gnu|mozilla)|gnu (lesser |affero )?general public license|all rights reserved\."
 )
-_ABOUT_LICENCES = {
-    "licence",
-    "license",
-    "lizenz",
-    "copyright",
-    "warranty",
-    "gpl",
-    "mit",
-    "apache",
-    "redistribute",
-}
+_ABOUT_LICENCES = set("licence license lizenz copyright warranty gpl mit apache redistribute".split())
 MOST_FORMS = 20  # of one term: forms and compounds that are looked for
 COMPOUND = 0.8  # what a form or a compound counts for, against the word itself
 LEAST_NEAR = 0.15  # cosine: what is less near to a question than that is not about it
@@ -60,6 +50,9 @@ RANKED = 60
 MOST_EMBEDDED = 20_000  # parts that get a vector in one change: about 12 s
 UNASKED = 0.1  # what licence text counts for, where nobody asks about it
 MOST_RANKED = 200  # parts that are put in order
+MOST_FILES = 50_000  # of an index: their paths and SHA-256 have to fit into one answer
+MOST_PATHS = 6 << 20  # bytes of that answer
+MOST_FOLDERS = 1_000
 
 
 def best_parts(base: sqlite3.Connection, query: str, within: str, limit: int) -> list[tuple[Hit, str]]:
@@ -308,6 +301,7 @@ CREATE TRIGGER chunk_in AFTER INSERT ON chunk BEGIN INSERT INTO word(rowid, text
 CREATE TRIGGER chunk_out AFTER DELETE ON chunk
     BEGIN INSERT INTO word(word, rowid, text) VALUES ('delete', old.id, old.text); END;
 """
+_LONGEST_SCHEMA = 1 << 16  # characters
 _WITH_VECTORS = """
 CREATE TABLE IF NOT EXISTS vector(id INTEGER PRIMARY KEY, value BLOB NOT NULL);
 CREATE TRIGGER IF NOT EXISTS vector_out AFTER DELETE ON chunk BEGIN DELETE FROM vector WHERE id = old.id; END;
@@ -320,13 +314,36 @@ def _opened(data: bytes) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as base:
         try:
             base.execute("PRAGMA temp_store=MEMORY")
+            base.execute("PRAGMA cell_size_check=ON")
             if data:
+                base.execute("PRAGMA trusted_schema=OFF")
                 base.deserialize(data)
+                _must_be_ours(base)
+                # Its triggers are ours, and write to the table of words.
+                base.execute("PRAGMA trusted_schema=ON")
             else:
                 base.executescript(_SCHEMA)
             yield base
         except (sqlite3.Error, ValueError) as error:  # ValueError: a value of another kind than ours
             raise Refused("cannot be read. Move it away, then index the folders anew.") from error
+
+
+def _must_be_ours(base: sqlite3.Connection) -> None:
+    """Raise Refused where a table is missing, or something is there that is not made here, or is made otherwise."""
+    count, size = base.execute("SELECT count(*), sum(length(sql)) FROM sqlite_schema").fetchone()
+    with closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(_SCHEMA)
+        least = _schema(ours)
+        ours.executescript(_WITH_VECTORS)
+        most = _schema(ours)
+    if count > len(most) or (size or 0) > _LONGEST_SCHEMA or not least <= _schema(base) <= most:
+        raise Refused("is none that this server has made. Move it away, then index the folders anew.")
+
+
+def _schema(base: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
+    """All that a database has, as it was made; however its lines were broken."""
+    rows = base.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema")
+    return {(kind, name, of, " ".join(sql.split())) for kind, name, of, sql in rows}
 
 
 def search(data: bytes, *, query: str, within: str, limit: int) -> Answer:
@@ -381,14 +398,33 @@ def _count(base: sqlite3.Connection, table: str) -> int:
     return int(base.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def known(data: bytes, *, missing: bool = False) -> Answer:
-    """The folders with whether what is below them counts, a line for each file with its SHA-256, and with `missing` how
-    many parts lack a vector."""
+def folders(data: bytes) -> Answer:
+    """The folders, each with whether what is below it counts."""
     with _opened(data) as base:
-        folders = base.execute("SELECT path, recursive FROM folder ORDER BY path").fetchall()
-        files = base.execute("SELECT path, sha256 FROM file").fetchall()
-        without = _missing(base) if missing else 0
-    return {"folders": folders, "missing": without}, b"\n".join(json.dumps(row).encode() for row in files)
+        if _count(base, "folder") > MOST_FOLDERS:
+            raise Refused(
+                f"has more than {MOST_FOLDERS:,} folders. Move it away, then index fewer folders anew."
+            )
+        rows = base.execute("SELECT path, recursive FROM folder ORDER BY path")
+        return {"folders": [[str(path), bool(recursive)] for path, recursive in rows]}, b""
+
+
+def known(data: bytes) -> Answer:
+    """The SHA-256 of each file as JSON, and how many parts lack a vector."""
+    with _opened(data) as base:
+        if _count(base, "file") > MOST_FILES:
+            raise Refused(_TOO_MANY)
+        files = {str(path): str(sha256) for path, sha256 in base.execute("SELECT path, sha256 FROM file")}
+        without = _missing(base)
+    told = json.dumps(files, ensure_ascii=False).encode("utf-8", "replace")
+    if len(told) > MOST_PATHS:
+        raise Refused(_TOO_MANY)
+    return {"missing": without}, told
+
+
+_TOO_MANY = (
+    f"has more than {MOST_FILES:,} files, or very long paths. Move it away, then index smaller folders anew."
+)
 
 
 def _lacks_vector(base: sqlite3.Connection) -> str:
@@ -413,6 +449,15 @@ def _add_vectors(base: sqlite3.Connection) -> None:
     base.executemany("INSERT INTO vector VALUES (?, ?)", rows)
 
 
+def _must_have_room(base: sqlite3.Connection) -> None:
+    """Raise Refused when there is more than the next change can compare."""
+    paths = base.execute("SELECT sum(length(CAST(path AS BLOB)) + 80) FROM file").fetchone()[0] or 0
+    if _count(base, "file") > MOST_FILES or paths > MOST_PATHS or _count(base, "folder") > MOST_FOLDERS:
+        raise Refused(
+            f"would have more than {MOST_FILES:,} files or {MOST_FOLDERS:,} folders. Index fewer or smaller folders."
+        )
+
+
 def changed(
     data: bytes, *files: bytes, folder: list[Any] | None, gone: Sequence[str], new: Sequence[Any]
 ) -> Answer:
@@ -431,6 +476,7 @@ def changed(
             parts = [[one[0], n, *chunk] for n, chunk in enumerate(chunks(text.decode()), 1)]
             base.executemany("INSERT INTO chunk(path, n, first, last, text) VALUES (?, ?, ?, ?, ?)", parts)
             written += len(parts)
+        _must_have_room(base)
         if embeddings.installed():
             _add_vectors(base)
         base.execute("COMMIT")
@@ -443,6 +489,7 @@ TASKS: dict[str, Callable[..., Answer]] = {
     "passages": passages,
     "related": related,
     "counts": counts,
+    "folders": folders,
     "known": known,
     "changed": changed,
 }

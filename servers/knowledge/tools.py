@@ -193,7 +193,7 @@ class Reading:
         root = self.roots.find(path).root
         data = indexing.stored(root)
         counts, _ = indexing.ask(data, "counts")
-        folders = [inner for inner, _ in indexing.known(data).folders]
+        folders = [inner for inner, _ in indexing.folders(data)]
         return IndexState(
             path=self.roots.place(root, ()).said,
             sha256=indexing.named(data),
@@ -213,12 +213,12 @@ class Reading:
     def preview_update(self, call: UpdateCall) -> Plan:
         """Say which files update_index would take in or out. Changes nothing."""
         place = self.roots.find(call.path)
-        places = indexed(self.roots, indexing.known(indexing.stored(place.root)).folders, place)
+        places = indexed(self.roots, indexing.folders(indexing.stored(place.root)), place)
         return self._plan(place, places)
 
     def _plan(self, place: Place, places: list[tuple[Place, bool]]) -> Plan:
         data = indexing.stored(place.root)
-        change = difference(indexing.known(data, missing=True), self.roots, places)
+        change = difference(indexing.known(data), self.roots, places)
         change.must_be_something()
         return planned(place, change, indexing.named(data))
 
@@ -333,9 +333,8 @@ class Changing:
         at = self.clock()  # which may purge the trash: nobody else may have this root for it
         with file_ops.alone(place.root):
             before = _agreed(place, index)
-            known = indexing.known(before, missing=True)
-            places = [new] if new else indexed(self.roots, known.folders, place)
-            change = difference(known, self.roots, places)
+            places = [new] if new else indexed(self.roots, indexing.folders(before), place)
+            change = difference(indexing.known(before), self.roots, places)
             change.must_be_something()
             if shown is not None and change.digest != shown:
                 raise ToolError("The files have changed since they were shown. Look again, then ask again.")

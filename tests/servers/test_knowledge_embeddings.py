@@ -124,12 +124,12 @@ def test_an_index_from_before_the_package_gets_its_vectors_with_the_next_change(
         without.setattr(embeddings, "installed", lambda: False)
         before = made()
         assert quotes(before, "Can buyers send products back?") == ""
-        assert tasks.known(before, missing=True)[0]["missing"] == 0
+        assert tasks.known(before)[0]["missing"] == 0
     parts = tasks.counts(before)[0]["chunks"]
     assert quotes(before, "Can buyers send products back?") == ""
-    assert (tasks.counts(before)[0]["vectors"], tasks.known(before, missing=True)[0]["missing"]) == (0, parts)
+    assert (tasks.counts(before)[0]["vectors"], tasks.known(before)[0]["missing"]) == (0, parts)
     after = made(before, {})
-    assert (tasks.counts(after)[0]["vectors"], tasks.known(after, missing=True)[0]["missing"]) == (parts, 0)
+    assert (tasks.counts(after)[0]["vectors"], tasks.known(after)[0]["missing"]) == (parts, 0)
     assert quotes(after, "Can buyers send products back?").startswith("Goods can be returned")
 
 
@@ -144,7 +144,7 @@ def test_parts_that_are_left_for_the_next_change_are_counted(monkeypatch: pytest
     told, index = tasks.changed(b"", text, text, text, folder=["", True], gone=[], new=new)
     counts = tasks.counts(index)[0]
     assert (counts["vectors"], told["missing"]) == (2, told["chunks"] - 2)
-    assert told["missing"] == tasks.known(index, missing=True)[0]["missing"] > 0
+    assert told["missing"] == tasks.known(index)[0]["missing"] > 0
 
 
 async def test_a_change_says_how_many_parts_it_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

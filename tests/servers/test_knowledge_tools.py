@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
 
 from servers.filesystem import trash
-from servers.knowledge import indexing, server
+from servers.knowledge import indexing, server, tasks
 from servers.knowledge.text_parts import SIZE, chunks, sentences
+from servers.sandbox import protocol
+from servers.sandbox.protocol import Refused
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode
 from tests.servers.gate_around_server import check_cards
@@ -240,6 +245,83 @@ async def test_an_index_that_is_broken_says_so(tmp_path: Path) -> None:
     async with knowing(tmp_path) as ask:
         assert "cannot be read" in await ask.refused("search_documents", query="lease")
         assert "cannot be read" in await ask.refused("index_folder", path=".")
+
+
+FORGED = {
+    "a view of files without end": "DROP TABLE file; CREATE VIEW file AS WITH RECURSIVE n(i) AS "
+    "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000000) SELECT CAST(i AS TEXT) AS path, '' AS sha256, 0 AS size "
+    "FROM n",
+    "a view of folders": "ALTER TABLE folder RENAME TO f; CREATE VIEW folder AS SELECT * FROM f",
+    "a view of parts": "DROP TABLE chunk; CREATE VIEW chunk AS SELECT 1 id, 'a' path, 1 n, 1 first, 1 last, 'x' text",
+    "a column that is worked out": "DROP TABLE file; CREATE TABLE file(path TEXT PRIMARY KEY, size INT, "
+    "sha256 TEXT GENERATED ALWAYS AS (hex(zeroblob(100000000)))) WITHOUT ROWID",
+    "one more trigger": "CREATE TRIGGER mine AFTER INSERT ON file BEGIN DELETE FROM folder; END",
+    "another trigger": "DROP TRIGGER chunk_in; CREATE TRIGGER chunk_in AFTER INSERT ON chunk BEGIN SELECT 1; END",
+    "one more search index": "CREATE VIRTUAL TABLE mine USING fts5(text)",
+    "another search index": "DROP TABLE word; CREATE VIRTUAL TABLE word USING fts5(text)",
+    "one more index": "CREATE INDEX mine ON chunk(hex(path))",
+    "a table of vectors that is a view": "DROP TABLE IF EXISTS vector; CREATE VIEW vector AS SELECT 1 id, x'00' value",
+    "a table less": "DROP TABLE folder",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+async def test_an_index_with_anything_that_is_not_ours_is_refused_and_gives_nothing(
+    tmp_path: Path, forged: str
+) -> None:
+    """One view of 12 kB made the bot take 745 MB and 8 s of processor time."""
+    calls: dict[str, dict[str, object]] = {
+        "check_index": {"path": "."},
+        "preview_update": {"call": {"path": "."}},
+        "update_index": {"path": "."},
+        "search_documents": {"query": "lease"},
+        "ask_about_files": {"question": "Who has keys?"},
+        "get_related_chunks": {"chunk": "lease.md#1"},
+    }
+    async with knowing(notes(tmp_path)) as ask:
+        await ask("index_folder", path=".")
+        with closing(sqlite3.connect(tmp_path / ".countersign" / "knowledge" / "index.sqlite")) as base:
+            base.executescript(forged)
+        before = time.process_time()
+        for tool, args in calls.items():
+            said = await ask.refused(tool, **args)
+            assert "is none that this server has made. Move it away, then index the folders anew." in said, (
+                tool
+            )
+        assert time.process_time() - before < 1
+
+
+def test_an_index_has_a_limit_of_files_and_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(index: bytes, *names: str, folder: str = "") -> bytes:
+        new = [[name, "0" * 64, 1] for name in names]
+        return tasks.changed(index, *[b"x"] * len(new), folder=[folder, True], gone=[], new=new)[1]
+
+    index = changed(b"", "a", "b", "c")
+    monkeypatch.setattr(tasks, "MOST_FILES", 2)
+    with pytest.raises(Refused, match="Move it away, then index smaller folders anew"):
+        tasks.known(index)
+    with pytest.raises(Refused, match="Index fewer or smaller folders"):
+        changed(index, "d")
+    monkeypatch.undo()
+    monkeypatch.setattr(tasks, "MOST_PATHS", 100)
+    with pytest.raises(Refused, match="very long paths"):
+        tasks.known(index)
+    with pytest.raises(Refused, match="Index fewer or smaller folders"):
+        changed(index, "d")
+    monkeypatch.undo()
+    monkeypatch.setattr(tasks, "MOST_FOLDERS", 1)
+    with pytest.raises(Refused, match="Index fewer or smaller folders"):
+        changed(index, folder="more")
+    monkeypatch.setattr(tasks, "MOST_FOLDERS", 0)
+    with pytest.raises(Refused, match="index fewer folders anew"):
+        tasks.folders(index)
+
+
+def test_the_most_files_of_an_index_fit_into_what_is_parsed() -> None:
+    files = {f"{number:06d}[{{,:.md": "0" * 64 for number in range(tasks.MOST_FILES)}
+    text = json.dumps(files).encode()
+    assert len(text) <= tasks.MOST_PATHS <= protocol.MOST_JSON
+    assert protocol.parsed(text) == files
 
 
 async def test_with_two_roots_each_has_its_index_and_both_are_searched(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.audit.log import Log
 from servers.clipboard import History
 from servers.knowledge import indexing
-from servers.sandbox.calling import Limits
 from servers.task.store import Store
 from tests.servers.all_servers import log
 from tests.servers.files import Clock
@@ -36,21 +35,18 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
-async def test_an_index_with_a_view_without_an_end_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_index_with_a_view_without_an_end_is_refused(tmp_path: Path) -> None:
     root = tmp_path / "shared"
     index = root / ".countersign" / "knowledge" / "index.sqlite"
     index.parent.mkdir(parents=True)
     with closing(sqlite3.connect(index)) as base:
         base.executescript(HOSTILE_INDEX)
-    monkeypatch.setattr(indexing, "_LIMITS", Limits(seconds=3))
     async with knowing(root) as ask:
         said = await ask.refused("search_documents", query="lease")
         index.unlink()
         assert not (await ask("search_documents", query="lease"))["hits"]
     assert ".countersign/knowledge" in said
-    assert "stopped" in said
+    assert "Move it away" in said
 
 
 async def test_an_index_that_names_files_outside_says_nothing_of_them(tmp_path: Path) -> None:

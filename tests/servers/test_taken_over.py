@@ -1,0 +1,70 @@
+"""A process that a file has taken over answers whatever it likes: that costs the bot next to nothing, and is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from servers.data import sources
+from servers.sandbox import calling
+from servers.sandbox.calling import Sandbox
+from tests.servers.taken_over import BODIES
+from tests.servers.test_data_query import data
+from tests.servers.test_knowledge_tools import knowing
+
+CHANGES = [{"table": "t", "op": "update", "where": {"id": 1}, "values": {"name": "x"}}]
+READS: dict[str, dict[str, Any]] = {
+    "deduplicate_records": {"path": "t.csv"},
+    "summarize_anomalies": {"path": "t.csv"},
+    "query_sqlite": {"path": "t.sqlite", "sql": "SELECT 1"},
+    "describe_database": {"path": "t.sqlite"},
+    "preview_write_sqlite": {"path": "t.sqlite", "changes": CHANGES},
+}
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Sandbox]:
+    sandbox = Sandbox("tests.servers.taken_over")
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture
+def taken_over(made: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "SANDBOX", made)
+    monkeypatch.setattr(sources, "SANDBOX", made)
+
+
+@pytest.mark.usefixtures("taken_over")
+@pytest.mark.parametrize("body", BODIES)
+async def test_no_answer_about_a_table_holds_the_bot_up(tmp_path: Path, body: str) -> None:
+    """30 MB of empty lists stopped the event loop for 2.6 s."""
+    (tmp_path / "t.csv").write_text(f"a,b\n<{body}>,1\n")
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+        base.execute(f'CREATE TABLE t("<{body}>")')
+    async with data(tmp_path) as ask:
+        await ask.refused("query_sqlite", **READS["query_sqlite"])  # the fork server is there
+        before = time.process_time()
+        for tool, args in READS.items():
+            assert "is broken, or too much to open" in await ask.refused(tool, **args), tool
+        assert time.process_time() - before < 0.5
+
+
+@pytest.mark.usefixtures("taken_over")
+@pytest.mark.parametrize("body", BODIES)
+async def test_no_answer_about_an_index_holds_the_bot_up(tmp_path: Path, body: str) -> None:
+    (tmp_path / "a.md").write_text("lease")
+    index = tmp_path / ".countersign" / "knowledge" / "index.sqlite"
+    index.parent.mkdir(parents=True)
+    index.write_text(f"<{body}>")
+    async with knowing(tmp_path) as ask:
+        before = time.process_time()
+        said = await ask.refused("preview_index", call={"path": "."})
+        assert "The index in .countersign/knowledge is broken, or too much to open" in said
+        assert time.process_time() - before < 0.5
