@@ -19,6 +19,7 @@ from typing import NamedTuple
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem.paths import PRIVATE, Spot
+from servers.sandbox import protocol
 
 try:
     import fcntl
@@ -28,6 +29,7 @@ except ImportError as error:  # the whole server rests on dir_fd and O_NOFOLLOW
 ABSENT = "absent"
 LARGEST = 1 << 30  # bytes: what is hashed, copied, moved or deleted in one call
 CHUNK = 1 << 20
+MOST_PARTS, MOST_VALUES = 25_000, 150_000  # of a record in JSON, as servers/sandbox/protocol.py counts them
 LOCK_SECONDS = 10.0
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -100,6 +102,15 @@ def record(spot: Spot, most: int) -> bytes:
         data = whole.read(most + 1)
     if len(data) > most:
         raise ToolError(f"{spot.said} is larger than {most >> 20} MB, so it is none of ours.")
+    return data
+
+
+def json_record(spot: Spot, most: int) -> bytes:
+    """As record, of JSON that holds no more than ours does: to parse it is one step, in which no other thread runs.
+    Raises ToolError."""
+    data = record(spot, most)
+    if protocol.has_more(data, MOST_PARTS, MOST_VALUES):
+        raise ToolError(f"{spot.said} holds more than such a file of ours.")
     return data
 
 

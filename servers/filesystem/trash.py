@@ -104,7 +104,7 @@ def _each(root: Root) -> Iterator[tuple[Manifest, int]]:
 def _read(entry: int, name: str) -> Manifest | None:
     """None for what is no manifest of ours: it is left alone, neither listed nor purged."""
     try:
-        found = Manifest.model_validate_json(disk.record(Spot(entry, _MANIFEST, _MANIFEST), _LARGEST))
+        found = Manifest.model_validate_json(disk.json_record(Spot(entry, _MANIFEST, _MANIFEST), _LARGEST))
     except (ToolError, ValidationError):
         return None
     return found if found.id == name else None

@@ -25,7 +25,7 @@ MOST_WATCHES = 50  # folders of one root
 LOOKS_KEPT = 4
 MOST_NEWS = 50
 HOURS = 8  # for which the gate looks for changes
-LARGEST = 32 << 20  # bytes of them
+LARGEST = 8 << 20  # bytes of them
 
 Mark = tuple[
     str, int, int, int, int
@@ -216,15 +216,21 @@ def _read(here: Spot) -> Watch | None:
     if disk.status(here) is None:
         return None
     try:
-        return Watch.model_validate_json(disk.record(here, LARGEST))
+        found = Watch.model_validate_json(disk.json_record(here, LARGEST))
     except (ToolError, ValidationError):
         return None
+    return found if found.looks else None
 
 
 def _write(here: Spot, watch: Watch) -> None:
+    """Keep a watch, without its first looks where all of them are too long. Raises ToolError where one is."""
+    while len(data := watch.model_dump_json().encode()) > LARGEST:
+        del watch.looks[0]
+        if not watch.looks:
+            raise ToolError(f"The names in {here.said} are too long to watch. Watch a folder further down.")
     fresh = disk.temporary(here.folder, here.said)
     with disk.staging(fresh) as file:
-        disk.write_all(file, watch.model_dump_json().encode())
+        disk.write_all(file, data)
     os.replace(fresh.name, here.name, src_dir_fd=here.folder, dst_dir_fd=here.folder)
     disk.settle(here)
 

@@ -72,7 +72,7 @@ def body(text: bytes) -> Any:
 def parsed(text: bytes, most: int = MOST_JSON, parts: int = MOST_PARTS) -> Any:
     """JSON that may be anybody's, whose bytes, parts and values are counted first: to parse it is one step, in which no
     other thread runs. Raises ValueError."""
-    if len(text) > most or _has_more(text, parts):
+    if len(text) > most or has_more(text, parts):
         raise ValueError("JSON of too many parts")
     try:
         return _parsed(text)
@@ -105,16 +105,16 @@ def share(part: Any) -> float:
     return max(len(text) / MOST_JSON, values, (text.count("[") + text.count("{")) / MOST_PARTS)
 
 
-def _has_more(text: bytes, parts: int) -> bool:
+def has_more(text: bytes, parts: int, values: int = MOST_VALUES) -> bool:
     """Whether JSON has more parts or values, outside of its texts; unless those are too many to look for."""
-    if _within(text, parts):
+    if _within(text, parts, values):
         return False
-    return text.count(b'"') > MOST_QUOTES or not _within(TEXT.sub(b"", text), parts)
+    return text.count(b'"') > MOST_QUOTES or not _within(TEXT.sub(b"", text), parts, values)
 
 
-def _within(text: bytes, parts: int) -> bool:
-    values = text.count(b",") + text.count(b":")
-    return text.count(b"[") + text.count(b"{") <= parts and values <= MOST_VALUES
+def _within(text: bytes, parts: int, values: int) -> bool:
+    signs = text.count(b",") + text.count(b":")
+    return text.count(b"[") + text.count(b"{") <= parts and signs <= values
 
 
 def whole(found: Any, text: bytes) -> Any:

@@ -127,3 +127,50 @@ async def test_a_watch_file_that_cannot_be_read_is_as_none(tmp_path: Path) -> No
         path.write_text("{")
         assert not (await ask("list_changes", path="reports"))["watched"]
         assert (await ask("watch_folder", path="reports"))["look"] == 1
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        "[]",
+        '[{"number":1,"at":"2026-03-01T12:00:00Z","seen":{'
+        + '"a":["file",1,1,1,1],' * 26_000
+        + '"b":["file",1,1,1,1]}}]',
+        "[" * 26_000 + "]" * 26_000,
+        "[{}" + ",{}" * 26_000 + "]",
+        "[0" + ",0" * 160_000 + "]",
+    ],
+)
+async def test_a_record_that_this_server_has_not_written_is_no_watch(tmp_path: Path, looks: str) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        await ask("watch_folder", path="reports")
+        (kept,) = (root / ".countersign/watches").iterdir()
+        kept.write_text('{"path":"reports","recursive":false,"looks":' + looks + "}")
+        found = await ask("list_changes", path="reports")
+        assert not found["watched"]
+        assert found["watching"] == []
+        assert "is not watched" in await ask.refused("unwatch_folder", path="reports")
+
+
+async def test_a_forged_manifest_in_the_trash_is_left_alone(tmp_path: Path) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        await ask("delete_file", path="notes.md")
+        (entry,) = (root / ".countersign/trash").iterdir()
+        manifest = entry / "manifest.json"
+        manifest.write_text(manifest.read_text()[:-1] + ',"more":[' + "[]," * 26_000 + "[]]}")
+        assert (await ask("list_trash"))["entries"] == []
+
+
+async def test_of_long_names_fewer_looks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        await ask("watch_folder", path="reports")
+        (kept,) = (root / ".countersign/watches").iterdir()
+        monkeypatch.setattr(watch, "LARGEST", 2 * kept.stat().st_size - 60)
+        assert (await ask("watch_folder", path="reports"))["look"] == 2
+        (root / "reports" / ("n" * 200)).touch()
+        (root / "reports" / ("m" * 200)).touch()
+        assert "too long to watch" in await ask.refused("watch_folder", path="reports")
+        assert (await ask("list_changes", path="reports"))["look"] == 2
