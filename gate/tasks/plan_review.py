@@ -18,6 +18,7 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
 from gate.rules.plan_changes import BadChange, StepChange, added_notes, apply_changes, without_preview
 from gate.rules.planner_port import Mode
+from gate.rules.policy import words
 from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Instruction, Plan, Step, StopRequest, Task
@@ -206,12 +207,13 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
         for step in steps:
             problem = "" if step.rules or step.is_finished else _argument_problem(world, task, step)
             if problem:
-                text = f"Step {plans.place(plan, step)} ({step.name}): {problem} Nothing was changed."
+                text = f"Step {plans.place(plan, step)} ({_called(step)}): {problem} Nothing was changed."
                 return PressResult(False, "unfit", text, task=task, step=step.id)
         told = [*task.instructions]
         for number, step in added_notes(plan, steps):
             key = derive_id("note", task.id, task.revision, step.id)
-            text = f"For step {number} ({step.name}): {step.note}"  # not by its card, which may quote others
+            # Not by its card, which may quote others.
+            text = f"For step {number} ({_called(step)}): {step.note}"
             told.append(Instruction(key, press.user, text, await tx.now()))
         await count_words(tx, task, press.user)
         now = await tx.update_task(task, input=replace(task.input, instructions=tuple(told)))
@@ -280,3 +282,8 @@ async def cancel(world: World, press: TaskPress) -> PressResult:
         return await move_task(tx, task, TaskEvent.CANCEL, press.user, outcome=outcome)
 
     return await press_task(world, press, TaskVerb.CANCEL, number, do)
+
+
+def _called(step: Step) -> str:
+    """The words of its tool's name, as people read them."""
+    return " ".join(words(step.call.tool))

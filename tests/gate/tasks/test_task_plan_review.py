@@ -254,7 +254,7 @@ async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(stage: 
     task = await planned(stage, write("a.md"), write("b.md"))
     await pressed(stage, flow.modify, on_plan(task), (change("s2", 2, note="in capitals"),))
     fresh = await only(stage)
-    assert [one.text for one in fresh.instructions] == ["For step 2 (desk.write): in capitals"]
+    assert [one.text for one in fresh.instructions] == ["For step 2 (write): in capitals"]
     assert steps(fresh)[1].note == "in capitals"
     first = ProposedStep(Call("desk", "write", steps(fresh)[0].args), step="s1")
     stage.planner.script = [proposes(first, write("b.md", "NEW", step="s2"))]
@@ -273,7 +273,7 @@ async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(stage: 
         ((change("s1", 3), change("s2", 3)), "cannot both be at place 3"),
         ((change("s1", 1), change("s1", 1)), "changed twice"),
         (tuple(change(f"s{n}", n, drop=True) for n in (1, 2, 3)), "Nothing would be left"),
-        ((change("s2", 2, args={"path": "b.md"}),), "Step 2 (desk.write): `content`"),
+        ((change("s2", 2, args={"path": "b.md"}),), "Step 2 (write): `content`"),
         ((change("s2", 2, args={"path": "b.md", "content": "x", "colour": "red"}),), "colour"),
         ((change("s2", 2, args={"path": "b.md", "content": "\ud800"}),), "lone surrogate"),
         ((change("s1", 1, drop=True),), "takes its `content` from a step that would not come before"),

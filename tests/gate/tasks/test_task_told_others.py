@@ -207,7 +207,7 @@ async def test_what_a_card_quotes_is_no_part_of_an_instruction_for_its_step(stag
         assert (await flow.modify(stage.world, on_plan(await only(stage)), changes)).ok
         await stage.play()
         changed = await only(stage)
-        assert [one.text for one in changed.instructions] == ["For step 1 (desk.shred): keep a copy"]
+        assert [one.text for one in changed.instructions] == ["For step 1 (shred): keep a copy"]
         assert (await flow.approve_all(stage.world, on_plan(changed))).ok
         await stage.play()
     assert [step.args["path"] for step in steps(await only(stage))] == ["old.md", "mine.md"]
