@@ -291,7 +291,7 @@ def _spread(base: sqlite3.Connection, term: str) -> int:
 
 
 Answer = tuple[dict[str, Any], bytes]
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE folder(path TEXT PRIMARY KEY, recursive INT NOT NULL) WITHOUT ROWID;
 CREATE TABLE file(path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, size INT NOT NULL) WITHOUT ROWID;
 CREATE TABLE chunk(id INTEGER PRIMARY KEY, path TEXT NOT NULL, n INT NOT NULL, first INT NOT NULL, last INT NOT NULL,
@@ -322,7 +322,7 @@ def _opened(data: bytes) -> Iterator[sqlite3.Connection]:
                 # Its triggers are ours, and write to the table of words.
                 base.execute("PRAGMA trusted_schema=ON")
             else:
-                base.executescript(_SCHEMA)
+                base.executescript(SCHEMA)
             yield base
         except (sqlite3.Error, ValueError) as error:  # ValueError: a value of another kind than ours
             raise Refused("cannot be read. Move it away, then index the folders anew.") from error
@@ -332,7 +332,7 @@ def _must_be_ours(base: sqlite3.Connection) -> None:
     """Raise Refused where a table is missing, or something is there that is not made here, or is made otherwise."""
     count, size = base.execute("SELECT count(*), sum(length(sql)) FROM sqlite_schema").fetchone()
     with closing(sqlite3.connect(":memory:")) as ours:
-        ours.executescript(_SCHEMA)
+        ours.executescript(SCHEMA)
         least = _schema(ours)
         ours.executescript(_WITH_VECTORS)
         most = _schema(ours)

@@ -19,6 +19,7 @@ from servers.clipboard import server as clipboard_server
 from servers.data import server as data_server
 from servers.document import server as document_server
 from servers.knowledge import server as knowledge_server
+from servers.knowledge.tasks import SCHEMA
 from servers.meeting import server as meeting_server
 from servers.security import server as security_server
 from tests.servers import papers
@@ -110,10 +111,7 @@ def other_index(root: Path) -> None:
     """Somebody puts an index of their own there."""
     index_of(root).parent.mkdir(parents=True, exist_ok=True)
     index_of(root).unlink(missing_ok=True)
-    run(
-        index_of(root),
-        "CREATE TABLE folder(path, recursive); CREATE TABLE file(path, sha256); CREATE TABLE chunk(path)",
-    )
+    run(index_of(root), SCHEMA + "INSERT INTO folder VALUES ('elsewhere', 1);")
 
 
 def data_state(root: Path) -> State:
