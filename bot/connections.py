@@ -7,17 +7,16 @@ import ipaddress
 import logging
 import os
 import resource
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
-from bot.parse_queue import REQUEST, ParseQueue, in_steps
+from bot.parse_queue import ParseQueue
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
 from handlers.api.request import IDENTIFY, SLACK
@@ -178,58 +177,38 @@ class Connection(asyncio.BufferedProtocol):
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
-        self._held = bytearray()  # what waits to be parsed
-        self._queued = False  # for its turn
-        self._tail = b""  # the last bytes of headers of which the end has not come
-        self._body = 0  # bytes of the body of the last request that were not given to aiohttp yet
-        self._beginning = False  # headers were parsed, and nobody has looked at them
+        self._held = deque[bytes]()  # what waits to be parsed
         self._discards = False
-        self._paid = 0.0  # seconds that the queue was charged with for the request before it took them
+        self._beginning = False  # headers were parsed to their end, and nobody has looked at them yet
+        self._identified = False  # who has sent the request at hand
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
-        self._identified = False  # who has sent the request at hand
-        self._signed = False  # the last request, by Slack
-        self.address = self.sender = ""  # the sender of the last request that was authenticated
+        self.address = self.sender = ""  # who sent the last request that was authenticated
 
     @property
     def idle(self) -> bool:
         return self._request is None
 
-    @property
-    def _turn(self) -> str:
-        """With whom it shares a turn."""
-        return self.sender if self.sender not in ("", SLACK) else self.address
-
     def begin(self, request: web.BaseRequest) -> None:
         """A request has arrived as far as the end of its headers."""
         self._request, self._beginning, self._identified = request, False, False
-        self._body = request.content_length or 0
         request[IDENTIFY] = self._identify
         self._cancel_late()
-        # Once its handler has seen the headers, which may refuse the body
-        asyncio.get_running_loop().call_soon(self._advance)
+        if self._held:  # once its handler has seen the headers, which may refuse the body
+            asyncio.get_running_loop().call_soon(self._all.queue.run, self.address, self._parse)
 
     def _identify(self, sender: str) -> None:
-        """The request was authenticated. From here on what it takes is bounded where the requests of a sender are."""
         self._identified = True
-        self._all.queue.forgive(self.address)
         self._all.know(self, sender)
 
-    def handling(self, work: Coroutine[Any, Any, web.StreamResponse]) -> Awaitable[web.StreamResponse]:
-        """The work on the request, counted for its sender until that is known."""
-        return in_steps(work, self._all.queue.clock, self._took)
-
-    def _took(self, seconds: float) -> None:
-        if not (self._identified or self._signed):
-            beyond = max(0.0, seconds - self._paid)
-            self._paid = max(0.0, self._paid - seconds)
-            self._all.queue.charge(self._turn, beyond)
-
-    def done(self) -> None:
-        """The request has been handled."""
+    def done(self, answer: web.StreamResponse | None) -> None:
+        """The request has been handled. Whoever was not authenticated for it gets no second answer here, so that what
+        is asked for without end costs a connection each time. Nor does one that asked for an upgrade, to which aiohttp
+        would go on to add what follows."""
+        upgrade = self._request is not None and "Upgrade" in self._request.headers
         self._request = None
-        self._signed = self._identified and self.sender == SLACK
-        asyncio.get_running_loop().call_soon(self._advance)
+        if answer is not None and (upgrade or not self._identified):
+            answer.force_close()
 
     def abort(self) -> None:
         if self._transport is not None:
@@ -250,60 +229,36 @@ class Connection(asyncio.BufferedProtocol):
         return self._all.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
+        data = bytes(self._all.buffer[:nbytes])
         if self._discards or self._handler is None:
             return
-        if self.idle and not self._body and self._late is None:
+        if self.idle and self._late is None:
             self._expect_request()
-        self._held += self._all.buffer[:nbytes]
-        self._advance()
-        if self._held and self._transport is not None:
+        if self.sender and not self._held:
+            return self._handler.data_received(data)
+        self._held.append(data)
+        now = not self._beginning and self._all.queue.run(self.address, self._parse)
+        if self._held and not now and self._transport is not None:
             self._transport.pause_reading()
 
-    def _advance(self) -> None:
-        """Have the next piece parsed: in turn, unless the last request was signed by Slack. What follows a request
-        waits until it was handled."""
-        waits = not self._body and (self._beginning or not self.idle)
-        if waits or self._queued or not self._held:
-            return
-        if self._signed:
-            return self._parse()
-        self._queued = True
-        self._all.queue.run(self._turn, self._parse)
-
     def _parse(self) -> None:
-        """Give a piece to aiohttp: the headers of a request, or a part of its body."""
-        self._queued = False
+        """Give a piece to aiohttp: of a request that nobody has looked at no more than its headers, after which its
+        body may be refused unparsed."""
         if self._handler is None or self._transport is None or not self._held:
             return
-        if self._body:
-            end = min(self._body, len(self._held))
-            self._body -= end
-        else:
-            end = self._end_of_headers()
-        piece = bytes(self._held[:end])
-        del self._held[:end]
+        data = self._held.popleft()
+        if self._discards:
+            return self._transport.resume_reading()
+        end = data.find(END_OF_HEADERS) + len(END_OF_HEADERS) if self.idle else 0
+        if end >= len(END_OF_HEADERS):
+            self._beginning = True
+            if rest := data[end:]:
+                self._held.appendleft(rest)
+                self._transport.pause_reading()
+                return self._handler.data_received(data[:end])
         # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
-        if not self._held:
-            self._transport.resume_reading()
-        self._handler.data_received(piece)
-        if self._held:
-            asyncio.get_running_loop().call_soon(self._advance)
-
-    def _end_of_headers(self) -> int:
-        """How much of what is held belongs to the headers of the next request."""
-        if self._late is None:
-            self._expect_request()
-        if not self._tail:
-            self._held = self._held.lstrip(b"\r\n")  # which may come before a request
-        seen = self._tail + self._held
-        found = seen.find(END_OF_HEADERS)
-        if found < 0:
-            self._tail = bytes(seen[1 - len(END_OF_HEADERS) :])
-            return len(self._held)
-        end = found + len(END_OF_HEADERS) - len(self._tail)
-        self._tail, self._beginning, self._paid = b"", True, REQUEST
-        self._all.queue.charge(self._turn, REQUEST)
-        return end
+        self._transport.resume_reading()
+        self._handler.data_received(data)
 
     def discard(self) -> None:
         """Drop whatever still comes: the request was refused, and its answer ends the connection."""
@@ -371,10 +326,15 @@ def watching(handle: Handler) -> Handler:
         if connection is None:
             return await handled(request)
         connection.begin(request)
+        answer: web.StreamResponse | None = None
         try:
-            return await connection.handling(handled(request))
+            answer = await handled(request)
+            return answer
+        except web.HTTPException as refused:  # as of a path that does not exist
+            answer = refused
+            raise
         finally:
-            connection.done()
+            connection.done(answer)
 
     return watched
 

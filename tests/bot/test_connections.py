@@ -17,7 +17,6 @@ from aiohttp.web_protocol import RequestHandler
 
 from bot import connections
 from bot.connections import BUSY, RESERVED, Connection, Connections, HttpLimits, fitted, listening, network_of
-from bot.parse_queue import PARSED_AT_ONCE, REQUEST, ParseQueue
 from handlers.api.request import SLACK, identify
 from tests.bot.test_engine_runs import until
 
@@ -58,7 +57,7 @@ async def served(**limits: float) -> AsyncIterator[int]:
     app = web.Application()
     app.router.add_get("/healthz", _health)
     app.router.add_get("/signed", _signed)
-    app.router.add_get("/token", _token)
+    app.router.add_route("*", "/token", _token)
     app.router.add_get("/unread", _unread)
     app.router.add_get("/broken", _broken)
     app.router.add_post("/body", _body)
@@ -137,11 +136,11 @@ async def test_headers_have_to_arrive_in_time_for_the_first_request_and_for_the_
 
 
 async def test_a_connection_that_only_waits_between_requests_is_not_late() -> None:
-    async with served(headers=0.1) as port, opened(port, 1, request("/healthz")) as [line]:
+    async with served(headers=0.1) as port, opened(port, 1, request("/token")) as [line]:
         await line[0].readuntil(b"}")
         async with opened(port, 1) as [late]:
             await gone(late)  # its time began later, and is over
-        line[1].write(request("/healthz"))
+        line[1].write(request("/token"))
         assert (await line[0].readline()).startswith(b"HTTP/1.1 200")
 
 
@@ -467,35 +466,10 @@ async def test_of_a_body_in_chunks_hardly_more_than_its_beginning_is_parsed(
 
 
 async def test_a_body_behind_its_headers_and_requests_behind_a_request_are_all_taken() -> None:
-    sent = encoded("identity", b"{}" * 3_000) + request("/healthz") * 3
+    sent = encoded("identity", b"{}" * 3_000, "/token") + request("/token") * 3
     async with served() as port, opened(port, 1, sent) as [(reader, _)], asyncio.timeout(10):
         found = [await reader.readuntil(b"HTTP/1.1 200 OK") for _ in range(4)]
     assert len(found) == 4
-
-
-@pytest.mark.parametrize("path", ["/token", "/nowhere", "/healthz"])
-async def test_requests_behind_one_another_are_parsed_one_at_a_time_and_in_several_turns(
-    monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
-    """Of connections that are known by a token, and whatever they ask for."""
-    queue, taken, most = ParseQueue(lambda: 0.0), list[int](), round(PARSED_AT_ONCE / REQUEST)
-    monkeypatch.setattr(connections, "ParseQueue", lambda: queue)
-    real = RequestHandler.data_received
-
-    def noted(self: RequestHandler[Any], data: bytes) -> None:
-        assert data.count(b"\r\n\r\n") == 1
-        taken.append(queue._turns)
-        real(self, data)
-
-    async with served() as port, opened(port, 8, request("/token")) as lines:
-        for reader, _ in lines:
-            await reader.readuntil(b"}")
-        monkeypatch.setattr(RequestHandler, "data_received", noted)
-        for _, writer in lines:
-            writer.write(request(path) * 20)
-        await until(lambda: len(taken) == 160)
-    assert max(taken.count(turn) for turn in taken) <= most
-    assert len(set(taken)) >= 160 // most
 
 
 async def test_a_signed_request_does_not_wait_for_what_a_token_asks_for() -> None:
@@ -513,25 +487,30 @@ async def test_a_signed_request_does_not_wait_for_what_a_token_asks_for() -> Non
     assert sum(unread) < 20 * 500 * len("HTTP/1.1 404 Not Found")
 
 
-async def test_headers_that_come_in_pieces_and_after_blank_lines_are_taken() -> None:
-    async with served() as port, opened(port, 1, b"\r\n\r\n") as [(reader, writer)], asyncio.timeout(10):
+async def test_headers_that_come_in_pieces_are_taken() -> None:
+    async with served() as port, opened(port, 1, b"") as [(reader, writer)], asyncio.timeout(10):
         for number in range(len(request("/healthz"))):
             writer.write(request("/healthz")[number : number + 1])
             await writer.drain()
             await asyncio.sleep(0)
         assert (await reader.readline()).startswith(b"HTTP/1.1 200")
-        await reader.readuntil(b"}")
-        writer.write(request("/healthz"))
-        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
 
 
-async def test_a_request_follows_one_that_was_answered_before_its_body_came() -> None:
-    head, body = encoded("identity", bytes(20_000), "/nowhere").split(b"\r\n\r\n", 1)
-    async with served() as port, opened(port, 1, head + b"\r\n\r\n") as [(reader, writer)]:
-        async with asyncio.timeout(10):
-            await reader.readuntil(b"404: Not Found")
-            writer.write(body + request("/healthz"))
-            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+@pytest.mark.parametrize("path", ["/healthz", "/nowhere", "/broken"])
+async def test_whoever_is_not_authenticated_gets_one_answer_on_a_connection(path: str) -> None:
+    async with served() as port:
+        said = await answer(port, request(path) * 20)
+        known = await answer(port, request("/token") * 2 + request(path) * 20 + request("/token"))
+    assert said.count("HTTP/1.1 ") == 1
+    assert known.count("HTTP/1.1 ") == 3
+    assert "connection: close" in said.lower()
+
+
+async def test_what_asks_for_an_upgrade_gets_one_answer_on_its_connection() -> None:
+    upgrade = request("/token")[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    async with served() as port:
+        said = await answer(port, upgrade + request("/token"))
+    assert said.count("HTTP/1.1 200") == 1
 
 
 async def test_what_is_known_is_parsed_beside_a_crowd_of_strangers() -> None:
