@@ -15,7 +15,8 @@ from functools import partial
 from gate.rules.action import Json
 from gate.rules.escapes import unescaped
 from gate.rules.json_texts import parsed
-from gate.rules.listed_names import is_file_argument, secret_names, secret_words
+from gate.rules.listed_names import may_hold_paths, secret_names, secret_words
+from gate.rules.notations import is_file_argument
 from gate.rules.secret_files import LONGEST_END
 from gate.rules.secret_patterns import names_meant
 from gate.rules.templates import TemplateError, expand
@@ -44,6 +45,8 @@ SIGNS = re.compile(r"[(=%$@~]|\.\.")
 # Characters of all targets that are searched for names, each of which takes up to 0.0001 ms, and how many of them the
 # beginning of a name, a line and another sign take as long as: the last two where a word is called as a secret file is
 MOST_SEARCHED, COST_OF_A_BEGINNING, COST_OF_A_LINE, COST_OF_ANOTHER_SIGN = 450_000, 6, 80, 10
+COST_OF_ANY_LINE, COST_OF_ANY_SIGN = 20, 6  # where none is, and some sign of a path
+SEPARATORS = re.compile(r"[,;|&?=]")
 COST_OF_AN_ENCODED_WORD = 400  # of a header of mail
 BEGINNINGS = re.compile(r"[/\\=\s@,;&|]|(?<=[/\\=\s@,;&|])[.#]")  # a hidden file takes as long as two
 BEGINNINGS_IN_WORDS = re.compile(r"[/\\@&]|(?<=[/\\@&])[.#]")
@@ -278,6 +281,10 @@ def cost_of_search(text: str) -> int:
         if secret_words(one):
             cost += COST_OF_A_LINE * len(LINES.findall(one))
             cost += COST_OF_ANOTHER_SIGN * len(OTHER_SIGNS.findall(one))
+        elif may_hold_paths(one):
+            cost += COST_OF_ANY_LINE * len(LINES.findall(one)) + COST_OF_ANY_SIGN * len(
+                SEPARATORS.findall(one)
+            )
     return cost
 
 

@@ -15,8 +15,8 @@ from gate.rules.canonical_targets import (
     forms_below,
     with_folders,
 )
-from gate.rules.listed_names import is_file_argument
 from gate.rules.named_paths import kind_of, names_of_paths, with_paths
+from gate.rules.notations import is_file_argument
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
 from gate.rules.text_forms import path_variants, without_root

@@ -11,7 +11,8 @@ from gate.rules.secret_files import SECRET_NAMES
 
 # Characters of a text that is looked through as JSON; JSON in JSON in JSON
 LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
-BETWEEN = re.compile("[\\s\0\x1e\ufeff,;]*")  # JSON lines, records of RFC 7464, byte order marks, statements
+# JSON lines, records of RFC 7464, byte order marks, statements, and values that name nothing
+BETWEEN = re.compile(r"(?:[\s\0\x1e\ufeff,;]|(?:null|true|false|-?\d[\d.eE+-]{0,30}+)(?=[\s,;{\[\"]))*+")
 BEGINS = ("{", "[", '"')
 # Every pair is kept: a tool may take the first of two that have the same name.
 DECODER = json.JSONDecoder(object_pairs_hook=lambda pairs: [[*pair] for pair in pairs], strict=False)
@@ -32,13 +33,24 @@ def parsed(value: Json, depth: int = DEEPEST_JSON) -> Json:
         return [value, *SECRET_NAMES[:1]]
 
 
+def is_json(text: str) -> bool:
+    """Whether a text is JSON as a whole, one value or several."""
+    if not text.startswith(BEGINS, _end_of_gap(text, 0)) or len(text) > LONGEST_JSON:
+        return False
+    try:
+        found, rest = _first_values(text)
+    except RecursionError:
+        return False
+    return bool(found) and not rest
+
+
 def _values(text: str) -> Json:
     """The value that a text is, or those of several that hold more than words; None where there is none. A line that
     is no JSON does not hide the lines behind it."""
     found, rest = _first_values(text)
     if len(found) == 1 and not rest:
         return found[0]
-    lines = rest.splitlines() if "\n" in rest else []
+    lines = rest.splitlines() if "\n" in rest or "\r" in rest else []
     found += [one for line in lines for one in _first_values(line)[0]]
     # Words in quotes stand in sentences and tables, too.
     return [one for one in found if not isinstance(one, str) or one.lstrip().startswith(BEGINS)] or None

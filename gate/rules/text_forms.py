@@ -15,9 +15,11 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
-from gate.rules.listed_names import WEAK, elements, is_file_argument, secret_names
+from gate.rules.json_texts import is_json
+from gate.rules.listed_names import path_names, secret_names, unlike
+from gate.rules.notations import PATH_SIGN, SOURCES
 from gate.rules.production_files import ends_as_production
-from gate.rules.secret_files import ends_as_secret
+from gate.rules.secret_files import SECRET_NAMES, ends_as_secret
 from gate.rules.secret_patterns import matched_production, matched_secrets
 from gate.rules.text_cache import Remembered
 from gate.rules.unicode_safety import is_invisible
@@ -33,11 +35,10 @@ MAX_DECODED = 8  # times that percent-encoding is taken off
 SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u29f9", "/"))
 DOTS = str.maketrans(dict.fromkeys("\u2024\ua4f8\ua60e\U00010a50", "."))
 FIRST = re.compile(r"[,;]|(?<!\s)[&|](?!\s)")  # behind the first path of a list in one text
-PAIR = re.compile(r"(?:^|[?&;])([\w.%\[\]-]{1,60})=(?!=)([^\s&;#\"'`<>(){}]{1,300})")  # of a query, or a form
 LISTED = re.compile(r"[,;\r\n\u3001]")  # between all of them
 ENTRY = re.compile(r"[^\s=(){}<>\"'`]{1,300}|\{[^\s=(){}<>\"'`]{1,300}\}")
-PATH_SIGN = re.compile(r"[./]")
-MOST_LISTED = 16
+# Names in one text that the rules of operators are held against; forms of it, beyond which a call is refused
+MOST_NAMES, MOST_FORMS = 1_000, 2_001
 ROOT = re.compile(r"(?:\.?[/\\])+")
 ARCHIVE = re.compile(
     r"(?i)\.(zip|jar|war|ear|apk|aar|whl|egg|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar|cab|iso|cpio|docx|xlsx|pptx)[!#?>|*]{1,3}"
@@ -57,7 +58,6 @@ MOUNTED_WITH_BLANKS = re.compile(
 )
 OF_REVISION = re.compile(r"([^@\r\n]{1,1000})@[\w./~^{}-]{1,200}")
 ASSIGNMENTS = re.compile(r"-{0,2}[A-Za-z][\w.-]{0,40}(=[^,;\r\n]{1,1000})?")
-SOURCES = frozenset("source src file from path".split())
 CODE = re.compile(r"(\w+\.)+key")  # `item.key`
 HAS_A_SIGN = re.compile(r"[._]")
 DOMAIN = re.compile(r"\w[\w-]*(\.\w[\w-]*)*\.[A-Za-z]{2,}")
@@ -108,8 +108,10 @@ def plain_variants(text: str) -> tuple[str, ...]:
         for cut in ("\0", "?", "#"):
             if cut in one:
                 found[_resolved(visible_text(one.partition(cut)[0]), _trimmed)] = None
-        parts = (*_listed(one), *_behind_signs(one), *_before_signs(one))
-        found |= dict.fromkeys(_resolved(visible_text(part), _trimmed) for part in parts)
+        for part in chain(_behind_signs(one), _before_signs(one), _listed(one)):
+            found[_resolved(visible_text(part), _trimmed)] = None
+            if len(found) > MOST_FORMS:
+                return tuple(found)
     return tuple(form for form in found if form != text)
 
 
@@ -157,18 +159,26 @@ def is_url(text: str) -> bool:
 
 
 def _listed(text: str) -> Iterator[str]:
-    """The entries of a list of names in one text, on lines or between separators, the first ones whatever they are, and
-    all secret files. What has a blank, a bracket or an assignment between two separators is no list for the rules of
-    operators, but code or prose."""
+    """The names that a text holds for the rules of operators, and all secret files. Where there are more than are
+    looked at, it counts as naming a secret file."""
+    names = unlike(_names(text))
+    yield from islice(names, MOST_NAMES)
+    yield from SECRET_NAMES[:1] if next(names, None) is not None else ()
+    yield from secret_names(text)
+
+
+def _names(text: str) -> Iterator[str]:
+    """The entries of a list in one text, on lines or between separators, and names in other notations. What has a
+    blank, a bracket or an assignment between two separators is no list, but code or prose. What JSON says is looked at
+    by itself."""
     first, *more = FIRST.split(text, maxsplit=1)
     if more and first.split() == [first]:
         yield first
-    pairs = chain(_pairs(text), elements(text) if "</" in text else ())
-    yield from islice((value for name, value in pairs if _is_value(name, value)), MOST_LISTED)
     entries = [entry for each in LISTED.split(text) if (entry := each.strip())]
     if len(entries) > 1 and all(map(ENTRY.fullmatch, entries)):
-        yield from filter(_is_whole, entries[:MOST_LISTED])
-    yield from secret_names(text)
+        yield from filter(_is_whole, entries)
+    if "\\" in text or not is_json(text):
+        yield from path_names(text)
 
 
 def _behind_signs(text: str) -> Iterator[str]:
@@ -199,7 +209,7 @@ def _before_signs(text: str) -> Iterator[str]:
         if PATH_SIGN.search(mounted := text[: found.start()]) or ends_as_secret(mounted):
             yield mounted
     assigned = [ASSIGNED.fullmatch(one) for one in LISTED.split(text)] if "=" in text and "," in text else []
-    for one in filter(None, assigned[:MOST_LISTED]):
+    for one in filter(None, assigned):
         if (one[1].lower() in SOURCES or not CODE.fullmatch(one[2])) and _names_a_file(one[2]):
             yield one[2]
     for at in dict.fromkeys((text.find("@"), text.rfind("@"))):
@@ -214,23 +224,10 @@ def _with_blanks(text: str) -> Iterator[str]:
     found = OF_REVISION.fullmatch(text)
     if found and "/" in found[1] and _names_a_file(found[1]):
         yield found[1]
-    parts = text.split(",", MOST_LISTED)
+    parts = text.split(",")
     if len(parts) > 1 and all(map(ASSIGNMENTS.fullmatch, parts)):
         given = (part.lstrip("-").partition("=") for part in parts)
         yield from (value for name, _, value in given if name.lower() in SOURCES and _names_a_file(value))
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """The names and values of a query, of a text without blanks."""
-    if ("&" in text or ";" in text) and text.split() == [text]:
-        yield from ((found[1], found[2]) for found in PAIR.finditer(text))
-
-
-def _is_value(name: str, value: str) -> bool:
-    """Whether the value of a pair is a path by its name, or may be one and is no code."""
-    if name.lower() in SOURCES or is_file_argument(name):
-        return True
-    return PATH_SIGN.search(value) is not None and not WEAK.fullmatch(value)
 
 
 def _is_of_revision(path: str, revision: str) -> bool:

@@ -6,7 +6,8 @@ import pytest
 
 from gate.rules.action import Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.listed_names import LONGEST, is_file_argument, secret_names
+from gate.rules.listed_names import LONGEST, secret_names
+from gate.rules.notations import is_file_argument
 from gate.rules.policy import Policy, decide
 from gate.rules.secret_files import SECRET_NAMES
 from gate.rules.tool import Hints, ToolSpec, Trust

@@ -8,16 +8,18 @@ import pytest
 
 from gate.rules import escapes, json_texts
 from gate.rules.action import Json, Verdict
+from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import with_parsed_json
 from gate.rules.listed_names import secret_names
 from gate.rules.policy import Policy, Rule, decide
-from gate.rules.text_forms import plain_variants
+from gate.rules.text_forms import MOST_NAMES, plain_variants
 from gate.rules.tool import Hints, ToolSpec
 from tests.gate.rules.test_text_forms import changed, judged
 from tests.patterns import seconds
 from tools.mcp.schema import problems
 
 ESCAPED = '{"path": "\\u002eenv"}'
+WORDS = "please write this to the disk"
 NOTATIONS = {
     "JSON": ESCAPED,
     "JSON lines, the first": f'{ESCAPED}\n{{"path": "a.md"}}',
@@ -65,6 +67,35 @@ NOTATIONS = {
     "a query with many names": "&".join([*(f"a{n}=b.md" for n in range(60)), "path=.env", "c=d"]),
     "matrix parameters": "get;path=.env;v=1",
     "an address of a style sheet": "url(.env)",
+    "an element with a blank in the path": "<path>My Documents/.env</path>",
+    "an element with blanks in character data": "<path><![CDATA[ .env ]]></path>",
+    "an element with a comment": "<path><!-- the file --> .env</path>",
+    "an element with many blanks": f"<path>{' ' * 60}.env</path>",
+    "an element with divided character data": "<path><![CDATA[.en]]><![CDATA[v]]></path>",
+    "pairs with blanks": "mode=read; path=.env; x=1",
+    "pairs with words": "note=as agreed; path=.env; x=1",
+    "a query with words": "note=as we have agreed&path=.env",
+    "a call with named arguments": f"write_file(path='.env', content='{WORDS}')",
+    "a call with named arguments and colons": f'write(path: ".env", content: "{WORDS}")',
+    "a call of GraphQL": 'mutation { write(path: ".env", text: "x") { id size } }',
+    "an object with comments": f'/* c */ {{"note": "{WORDS}", "path": ".env"}}',
+    "a call with an object": f'cb({{"note": "{WORDS}", "path": ".env"}})',
+    "an object of Python": f"{{'note': '{WORDS}', 'path': '.env'}}",
+    "settings": "[a]\npath = .env\nx = 1",
+    "settings without blanks": "[a]\r\nnote=as we have agreed\r\npath=.env\r\nx=1",
+    "JSON behind null": f'null {{"note": "{WORDS}", "file": "\\u002eenv"}}',
+    "JSON behind a number": f'1 {{"note": "{WORDS}", "file": "\\u002eenv"}}',
+    "JSON behind a carriage return": f'x\r{{"note": "{WORDS}", "a": ".env"}}',
+    "JSON behind a number and a carriage return": f'1\r{{"note": "{WORDS}", "a": ".env"}}',
+    "a difference": "--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-KEY=a\n+KEY=b\n",
+    "a difference with times": "--- .env\t2024-01-01 10:00\n+++ .env\t2024-01-02 10:00\n@@ -1 +1 @@\n-a\n+b\n",
+    "a difference with carriage returns": "--- a/.env\r\n+++ b/.env\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n",
+    "a difference of git": "diff --git a/.env b/.env\nindex 1..2 100644\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-a\n+b\n",
+    "a difference of git without lines": "diff --git a/.env b/.env\nindex 1..2 100644",
+    "a difference that renames": "diff --git a/a.md b/.env\nrename from a.md\nrename to .env",
+    "a patch": "*** Begin Patch\n*** Update File: .env\n@@\n-KEY=a\n+KEY=b\n*** End Patch",
+    "a patch that adds": "*** Begin Patch\n*** Add File: config/.env\n+KEY=b\n*** End Patch",
+    "a patch that moves": "*** Begin Patch\n*** Update File: a.md\n*** Move to: .env\n@@\n-a\n+b\n*** End Patch",
 }
 ORDINARY = [
     "<p>Do not commit <code>.env</code> to the repository.</p>",
@@ -83,6 +114,15 @@ ORDINARY = [
     "https://x.example/search?q=env&page=2&sort=name",
     "The pattern is \\\\.env$ in the ignore file, and \\t is a tab.",
     "C:\\Users\\ann\\notes.md\nC:\\temp\\x64\\u0.txt",
+    "<note>as it is in the file .env of the server</note>",
+    "<note>Store it in config/.env</note>",
+    "const label = {name: 'the .env file', size: 1};",
+    "name: the .env file of the server\nsize: 1",
+    "Two ways: a = item.key; b = process.env; both work.",
+    "--- notes ---\nDo not commit .env files\n+++ and more",
+    "rename the .env file, please\ncopy it from the old server",
+    "null and void, as .env files are",
+    "42 of the .env files were found",
     "<config><name>shop</name><kind>an .env like file</kind></config>",
 ]
 
@@ -108,12 +148,86 @@ def test_ordinary_words_markup_and_code_are_left_alone(text: str) -> None:
         "ref=main&path=hr/pay.md&raw=1",
         "https://x.example/raw?ref=main&path=hr%2Fpay.md&raw=1",
         "<get><path>hr/pay.md</path></get>",
+        "<path>hr/my pay.md</path>",
+        "<path><![CDATA[ hr/pay.md ]]></path>",
+        '<get path="hr/pay.md"/>',
+        "mode=read; path=hr/pay.md; x=1",
+        "note=a b&path=hr/pay.md",
+        "- hr/pay.md\n- a.md",
+        "1. a.md\n2. hr/my pay.md",
+        "@hr/pay.md",
+        "read('hr/pay.md')",
+        f"write(path='hr/pay.md', content='{WORDS}')",
+        "[a]\npath = hr/pay.md\nx = 1",
+        "\\u0068r/pay.md",
+        "<path>&#104;r/pay.md</path>",
+        "--- a/hr/pay.md\n+++ b/hr/pay.md\n@@ -1 +1 @@\n-a\n+b\n",
+        "*** Begin Patch\n*** Delete File: hr/pay.md\n*** End Patch",
+        "null " + json.dumps({"note": WORDS, "path": "hr/pay.md"}),
     ],
 )
 def test_a_rule_of_an_operator_sees_the_path_in_a_request(text: str) -> None:
-    policy = Policy("p", rules=(Rule("pay", ("*",), deny=True, texts=("^hr/",)),))
+    assert read_under_rule(text) is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I work on hr/pay.md today, and on the rest of it tomorrow",
+        "See hr/pay.md first. Then ask Ann",
+        "1. hr/pay.md is old\n2. Make a new one",
+        "Dear all,\n\nthe file hr/pay.md moves next week.\n\nAnn",
+        "<p>Do not change <code>hr/pay.md</code>.</p>",
+        "version,hr\n1.2.3,4.5\n",
+    ],
+)
+def test_a_rule_of_an_operator_does_not_take_words_for_a_path(text: str) -> None:
+    assert read_under_rule(text) is Verdict.RUN
+
+
+def read_under_rule(text: str) -> Verdict:
+    """What a rule that denies the folder `hr` says of a read that is given this text."""
+    policy = Policy("p", rules=(*ALWAYS, Rule("pay", ("*",), deny=True, texts=("^hr/",))))
     tool = ToolSpec("s", "read", "Read", "", {"type": "object"}, "d", hints=Hints(True, False, True, False))
-    assert decide(policy, tool, {"spec": text}, "C", lambda s, a: not problems(s, a)).verdict is Verdict.DENY
+    return decide(policy, tool, {"spec": text}, "C", lambda s, a: not problems(s, a)).verdict
+
+
+def listed(number: int, last: str) -> dict[str, str]:
+    """Lists of so many names before the last, each in another notation."""
+    names = [*(f"a{n}.md" for n in range(number)), last]
+    return {
+        "lines": "\n".join(names),
+        "commas": ",".join(names),
+        "bullets": "\n".join(f"- {name}" for name in names),
+        "a query": "&".join(f"f={name}" for name in names),
+        "elements": "".join(f"<f>{name}</f>" for name in names),
+        "calls": "\n".join(f"read('{name}') as it is now" for name in names),
+        "settings of mounts": ",".join(f"source={name}" for name in names),
+    }
+
+
+@pytest.mark.parametrize("number", [3, 16, 100, 900])
+@pytest.mark.parametrize("notation", listed(1, "x"))
+def test_a_rule_is_held_against_all_names_of_a_list(notation: str, number: int) -> None:
+    assert read_under_rule(listed(number, "hr/pay.md")[notation]) is Verdict.DENY
+    gated = changed({"spec": listed(number, "deploy/production.yml")[notation]})
+    assert gated.verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize("notation", listed(1, "x"))
+def test_a_list_of_more_names_than_are_looked_at_is_never_read_at_once(notation: str) -> None:
+    text = listed(MOST_NAMES + 1, "hr/pay.md")[notation]
+    assert read_under_rule(text) in (Verdict.TYPED, Verdict.DENY)
+    assert changed({"spec": text}).verdict in (Verdict.TYPED, Verdict.DENY)
+
+
+def test_what_json_says_is_judged_value_by_value_however_many_there_are() -> None:
+    versions = {f"package-{n}": {"version": f"{n}.0.1", "file": f"a{n}.tgz"} for n in range(800)}
+    assert changed({"spec": json.dumps(versions)}).verdict is Verdict.CONFIRM
+    assert (
+        changed({"spec": "\n".join(f"{n}.5,2.{n},words of it" for n in range(2_000))}).verdict
+        is Verdict.CONFIRM
+    )
 
 
 def test_what_no_character_is_written_by_stays() -> None:
@@ -123,7 +237,7 @@ def test_what_no_character_is_written_by_stays() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ['{"a":1}\n', "{", '{"a":\n', '"a" ', '"', "[1],", "\\", "\\u002e", "&#4", "&a=", "&a", "?a=b;", "<a>", "<a ", "<path>x", "&lt;"],
+    ['{"a":1}\n', "{", '{"a":\n', '"a" ', '"', "[1],", "\\", "\\u002e", "&#4", "&a=", "&a", "?a=b;", "<a>", "<a ", "<path>x", "&lt;", "?a=", "; a=b.c", "a='", "a.b = c\n", "a.b\r", "1 ", "null ", "<!--", "<![CDATA[", "--- a\n", "*** Add File: a\n", "diff --git a/x b/x\n", 'copy to "'],
 )  # fmt: skip
 def test_eight_times_the_text_takes_about_eight_times_the_time(piece: str) -> None:
     def looked_at(size: int) -> float:
