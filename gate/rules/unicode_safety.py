@@ -55,11 +55,13 @@ _SCRIPTS, _SCRIPT_NAMES = array("H", bytes(2 * (sys.maxunicode + 1))), [""]  # p
 # Classes of characters, each a character in the place of its own.
 OTHER, WIDE, LETTER, STRANGE, STRANGE_LETTER, ANY_SCRIPT, FIRST_SCRIPT = *" wlst_", 0x100
 WIDE_RUN, IS_STRANGE, NO_OTHER = re.compile("[wlst]+"), re.compile("[st]"), re.compile("[^ ]+")
-_KNOWN, _INVISIBLE, _LOOKALIKE, _WIDE, _MARK = 1, 2, 4, 8, 16
+_KNOWN, _INVISIBLE, _LOOKALIKE, _WIDE, _MARK, _OVERLAY = 1, 2, 4, 8, 16, 32
 MARK, MARKS = "m", re.compile("m+")
 EUROPEAN = frozenset("LATIN GREEK CYRILLIC".split())
-OF_NAMES = frozenset("0123456789_-/\\.:@")  # written with them
-ANY_LETTER = "COMBINING"  # how the names of marks begin that stand on letters of any script
+# How the names of marks begin that stand on letters of any script, but for those that name one behind it
+ANY_LETTER = "COMBINING"
+NAMED_BEHIND = frozenset("LATIN GREEK CYRILLIC GLAGOLITIC DEVANAGARI GRANTHA OLD KATAKANA".split())
+OVERLAY = re.compile(r"\bOVERLAY\b|BACKSLASH")  # such a mark makes another character of what it is drawn over
 # Marks on one letter: those of any script, of which usual writing has three at most; all
 MOST_OF_ANY, MOST_MARKS = 4, 8
 
@@ -117,7 +119,8 @@ def _traits(char: str) -> int:
     if not found:
         found = _KNOWN | (_INVISIBLE * _draws_nothing(char)) | (_LOOKALIKE * _looks_like_another(char))
         found |= _WIDE * (unicodedata.east_asian_width(char) in "WF")
-        found |= _MARK * (unicodedata.category(char)[0] == "M")
+        if unicodedata.category(char)[0] == "M":
+            found |= _MARK | _OVERLAY * (OVERLAY.search(unicodedata.name(char, "")) is not None)
         _TRAITS[ord(char)] = found
     return found
 
@@ -227,23 +230,40 @@ def _in_mixed_words(text: str) -> set[int]:
 
 
 def _strange_marks(text: str) -> set[int]:
-    """Where marks of another script stand on letters of a European one, or beside the first of a word, and where more
-    marks stand on one letter than can be told apart."""
+    """Where marks of another script stand on letters of a European one or on signs of ASCII, or beside the first of a
+    word; where marks are drawn over anything but a sign of mathematics; and where more marks stand on one letter than
+    can be told apart."""
     if not any(_traits(char) & _MARK for char in set(text)):
         return set()
     found: set[int] = set()
     for run in MARKS.finditer(_classed(text, lambda char: MARK if _traits(char) & _MARK else OTHER)):
         begin, end = run.span()
         before, after = text[begin - 1 : begin], text[end : end + 1]
-        if _is_european(before) or ((not before or before.isspace()) and _is_european(after)):
-            found.update(at for at in range(begin, end) if _first_word(text[at]) != ANY_LETTER)
+        base = after if not before or before.isspace() else before
+        if _is_european(base):
+            own = {_script(base), ANY_LETTER}
+            found.update(at for at in range(begin, end) if _script_of_mark(text[at]) not in own)
+        if not before or unicodedata.category(before) != "Sm":
+            found.update(at for at in range(begin, end) if _traits(text[at]) & _OVERLAY)
         of_any = [at for at in range(begin, end) if _first_word(text[at]) == ANY_LETTER]
         found.update(of_any[MOST_OF_ANY:], range(begin + MOST_MARKS, end))
     return found - {at for at in found if is_invisible(text[at])}  # judged by their places
 
 
 def _is_european(char: str) -> bool:
-    return bool(char) and (char in OF_NAMES or _script(char) in EUROPEAN)
+    return bool(char) and (
+        (char.isascii() and not char.isspace())
+        or _script(char) in EUROPEAN
+        or _script(char) in SCRIPTLESS - {"HALFWIDTH"}
+    )
+
+
+@cache  # of some 2,500 marks
+def _script_of_mark(char: str) -> str:
+    """The script of a mark, which a name like COMBINING CYRILLIC TITLO has in its second place."""
+    first, _, rest = unicodedata.name(char, "").replace("-", " ").partition(" ")
+    second = rest.partition(" ")[0]
+    return second if first == ANY_LETTER and second in NAMED_BEHIND else first
 
 
 def _word_script(char: str) -> str:

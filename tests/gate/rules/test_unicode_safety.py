@@ -208,6 +208,25 @@ def test_what_is_ordinary_is_told_by_the_letters_beside_it(text, odd):
         "a\u0e31b",
         "e\u0301\u0e34",
         "\u0430\u064b\u0441",
+        "pay\u0483",  # named COMBINING CYRILLIC
+        "pay\u2de0",
+        "a\ua66fb",
+        "\u03b1\u0483",
+        "pay\U0001e000",  # of Glagolitic
+        "\u0430\U0001e000",
+        "a\ua8e0",  # of Devanagari
+        "a\U00011366",  # of Grantha
+        "a\u0342",  # of Greek
+        "\u0430\u0363",  # of Latin
+        "a\u3099",
+        "hr\u0337pay",
+        "a\u0338b",
+        "hr \u0338pay",
+        "\u0430\u0338",
+        "a\u20e5",
+        "a\u20e0",
+        "\u00b5\u05bfb",
+        "a)\u05c2b",
         "a" + "\u0301" * 5,
         "\u05d0" + "\u05b0" * 9,
     ],
@@ -233,6 +252,10 @@ def test_marks_of_another_script_and_many_on_one_letter_are_strange(text: str) -
         "தமிழ் API, മലയാളം v2",
         "ガギグ",
         "x̄ = 3, α̂",
+        "a ≠ b, x ∉ M, p ≮ q, a ≢ b",
+        "1\u20e3 first",
+        "о҃ і҃ слово̀, боⷤ",
+        "uͤber",
     ],
 )
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
