@@ -52,6 +52,7 @@ CODE, NO_NAME = re.compile(r"[={}<>()$&]"), re.compile(r"[={}<>()$&\[\]\"'`]")
 WEAK = re.compile(r"[!$]?(\w{1,60}\??\.){1,9}(key|env)|[A-Za-z-]{1,40}")
 # Code, numbers, versions and times
 NO_PATH = re.compile(rf"[{{}}]|^(?:{WEAK.pattern}|[\^~<>=]{{0,2}}v?\d[\d.,:/eE%+-]{{0,300}})$")
+SAYS_SOMETHING = re.compile(r"\w\w|\w[./]|[./]\w")
 HOLDS_PATHS = re.compile(r"[./=<]")
 WITHOUT_ENDING = frozenset(
     "authors changelog copying dockerfile gemfile jenkinsfile licence license makefile notice procfile readme "
@@ -101,7 +102,12 @@ def path_names(text: str) -> Iterator[str]:
 
 def _is_path(name: str) -> bool:
     """Whether it looks like a path, and does not end as a word that is secret in lists alone (`credentials`)."""
-    if not PATH_SIGN.search(name) or NO_PATH.search(name):
+    if (
+        not PATH_SIGN.search(name)
+        or NO_PATH.search(name)
+        or not SAYS_SOMETHING.search(name)
+        or name == ".key"
+    ):
         return False
     return "." in name.rpartition("/")[2] or not (_is_weak(name) and _is_secret(name))
 
@@ -135,7 +141,7 @@ def _secret_names(text: str, of_files: bool) -> tuple[str, ...]:
 
 
 def _is_secret(name: str) -> bool:
-    return name != ".key" and SECRET.search(name) is not None
+    return SECRET.search(name) is not None
 
 
 def unlike(names: Iterable[_T]) -> Iterator[_T]:
@@ -219,7 +225,8 @@ def _is_sentence(pieces: Sequence[str]) -> bool:
 def _alone(lines: Sequence[Sequence[str]], is_list: bool) -> Iterator[str]:
     """What stands alone between separators; where all is a list, also the names with blanks."""
     for pieces in lines:
-        found = [one for piece in pieces if TOKENS.fullmatch(one := piece.rstrip(".:"))]
+        bare = (piece.rstrip(".:") for piece in pieces)
+        found = [one for one in bare if TOKENS.fullmatch(one) and one != ".key"]  # `f(x).key` is code
         if found and not _is_sentence(pieces):
             yield from found
         if is_list:

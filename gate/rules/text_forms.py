@@ -177,7 +177,7 @@ def _names(text: str) -> Iterator[str]:
     entries = [entry for each in LISTED.split(text) if (entry := each.strip())]
     if len(entries) > 1 and all(map(ENTRY.fullmatch, entries)):
         yield from filter(_is_whole, entries)
-    if "\\" in text or not is_json(text):
+    if "\\\\" in text or not is_json(text):  # JSON in JSON in JSON is looked at as it is, too
         yield from path_names(text)
 
 

@@ -122,6 +122,8 @@ ORDINARY = [
     "--- notes ---\nDo not commit .env files\n+++ and more",
     "rename the .env file, please\ncopy it from the old server",
     "null and void, as .env files are",
+    "/**\n * A comment of code,\n * which goes on.\n */\nx.y();",
+    "return f(x)\n.key, g['.'], h('*.')",
     "42 of the .env files were found",
     "<config><name>shop</name><kind>an .env like file</kind></config>",
 ]
@@ -223,7 +225,8 @@ def test_a_list_of_more_names_than_are_looked_at_is_never_read_at_once(notation:
 
 def test_what_json_says_is_judged_value_by_value_however_many_there_are() -> None:
     versions = {f"package-{n}": {"version": f"{n}.0.1", "file": f"a{n}.tgz"} for n in range(800)}
-    assert changed({"spec": json.dumps(versions)}).verdict is Verdict.CONFIRM
+    told = json.dumps({**versions, "note": 'They say "a" and\nthen "b".'})
+    assert changed({"spec": told}).verdict is Verdict.CONFIRM
     assert (
         changed({"spec": "\n".join(f"{n}.5,2.{n},words of it" for n in range(2_000))}).verdict
         is Verdict.CONFIRM
