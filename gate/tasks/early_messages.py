@@ -29,7 +29,7 @@ async def is_before_pause(world: World, incoming: Incoming, task: Task) -> bool:
     lines = await world.ledger.audit_tail(team=task.session.team, session=task.session, limit=LATEST)
     asked = (line.at for line in lines if line.entry.action == task.id and line.entry.event == PAUSE_ASKED)
     at = next(asked, None)
-    return at is None or is_later(_stamp(at), incoming.ts)
+    return at is None or is_later(timestamp(at), incoming.ts)
 
 
 async def shown_since(world: World, about: Action | Task) -> str:
@@ -38,14 +38,14 @@ async def shown_since(world: World, about: Action | Task) -> str:
     kind, _ = open_request(about) or ("", 0) if isinstance(about, Task) else ("", 0)
     if kind == "satisfaction" and isinstance(about, Task):
         at = await satisfaction_asked_at(world, about)
-        return _stamp(at) if at else ""
+        return timestamp(at) if at else ""
     posted = await card_of(world, about)
     if posted is None or not posted.ts:
         return ""
     if isinstance(about, Action):
         return _version_shown_since(about, posted)
     # The card of questions only loses those that were answered; any other may come to ask for something else.
-    return _stamp(posted.at) if posted.at and kind != "question" else posted.ts
+    return timestamp(posted.at) if posted.at and kind != "question" else posted.ts
 
 
 async def card_of(world: World, about: Action | Task) -> Posted | None:
@@ -73,8 +73,9 @@ def is_early_vote(incoming: Incoming, action: Action, posted: Posted) -> bool:
 
 
 def _version_shown_since(action: Action, posted: Posted) -> str:
-    return _stamp(posted.at) if posted.at and action.version > 1 else posted.ts
+    return timestamp(posted.at) if posted.at and action.version > 1 else posted.ts
 
 
-def _stamp(at: datetime) -> str:
+def timestamp(at: datetime) -> str:
+    """A time as one of Slack's timestamps."""
     return f"{at.timestamp():.6f}"

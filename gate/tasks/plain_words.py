@@ -10,13 +10,14 @@ from gate.rules.planner_port import Incoming
 from gate.rules.ports import World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
+from gate.rules.timestamps import is_later
 from gate.tasks.early_messages import (
     UNSEEN,
     card_of,
     is_early,
     is_early_vote,
     satisfaction_asked_at,
-    shown_since,
+    timestamp,
 )
 from gate.tasks.pending import Record, waiting_for
 
@@ -84,16 +85,16 @@ def _is_of(record: Record, task: Task) -> bool:
 
 async def _is_not_newest(world: World, about: Action | Task) -> bool:
     """Whether another message of ours stands below the card in this thread: a yes may be about that."""
-    since = await shown_since(world, about)
-    return bool(since) and await world.ledger.shown_after(about.session, since)
+    card = await card_of(world, about)  # its place in the thread: a card that changes stays above what came below it
+    return bool(card and card.ts) and await world.ledger.shown_after(about.session, card.ts)
 
 
 async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:
     """Whether a result of one of these tasks was shown after the card, so that “ok” may be about either."""
     ended = [task for task in tasks if task.state is TaskState.SATISFACTION]
     card = await card_of(world, about) if ended else None
-    for task in ended if card and card.at else ():
+    for task in ended if card and card.ts else ():
         asked_at = await satisfaction_asked_at(world, task)
-        if asked_at and card and card.at and asked_at > card.at:
+        if asked_at and card and is_later(timestamp(asked_at), card.ts):
             return True
     return False

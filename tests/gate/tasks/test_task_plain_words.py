@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from gate.actions import edit
 from gate.rules import thread_commands
 from gate.rules.action_states import State
-from gate.rules.planner_port import Call, Propose, Say
+from gate.rules.planner_port import Call, Implement, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Note, Posted
 from gate.rules.reviews import Phase
+from gate.rules.settings import Switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE
@@ -75,7 +77,10 @@ async def test_ok_approves_a_plan_whose_card_came_after_the_result(stage: Scene)
     await stage.play()
     stage.planner.assessments, stage.planner.script = [MANY], [PLAN]
     await stage.say("and tidy up")
-    await stage.say("ok", mentioned=False)
+    # The stage's clock is behind that of the database, by which the result was shown.
+    now = time.time()
+    await stage.ledger.set_posted(f"{(await newest(stage)).id}:plan:1", Posted(CHANNEL, f"{now + 60:.6f}", 99))
+    await stage.say("ok", mentioned=False, ts=f"{now + 120:.6f}")
     assert len(stage.desk.calls) > 1
 
 
@@ -87,10 +92,17 @@ TWO = Propose(
 )
 
 
-async def nothing_comes_of(stage: Scene, word: str, why: str, mentioned: bool = False) -> None:
+def later() -> str:
+    """A timestamp after all that the database has stamped by its own clock, which the stage's is behind."""
+    return f"{time.time() + 60:.6f}"
+
+
+async def nothing_comes_of(
+    stage: Scene, word: str, why: str, mentioned: bool = False, ts: str = ""
+) -> None:
     """The word, said in the thread, runs nothing, and its person is told why."""
     calls = [call for call in stage.desk.calls if call[0] == "write"]
-    await stage.say(word, mentioned=mentioned)
+    await stage.say(word, mentioned=mentioned, ts=ts)
     assert stage.texts[-1] == why
     assert [call for call in stage.desk.calls if call[0] == "write"] == calls
 
@@ -151,10 +163,48 @@ async def test_a_yes_to_words_of_the_model_approves_no_plan_above_them(stage: Sc
     async with stage.ledger.begin() as tx:
         await tx.note(Note("below", stage.session, "answer", {"text": f"Shall I? Just say “{word}”."}))
     await stage.play()
-    # The stage's clock is behind that of the database, by which the card of a plan was shown.
-    await stage.ledger.set_posted("below", Posted(CHANNEL, f"{time.time() + 60:.6f}", 1))
-    await nothing_comes_of(stage, word, AMBIGUOUS)
+    await nothing_comes_of(stage, word, AMBIGUOUS, ts=later())
     assert (await newest(stage)).state is S.PLAN_REVIEW
+
+
+async def test_a_yes_to_words_of_the_model_confirms_no_card_that_was_edited_since(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    action = await waiting(stage)
+    stage.planner.script = [Say("It is sunny. Shall I tell you about tomorrow, too? Just answer “yes”.")]
+    await stage.say("how is the weather?")
+    assert (await edit.submit(stage.world, stage.press(action), {"path": "own.md", "content": "new"})).ok
+    await stage.play()
+    assert (await waiting(stage)).version > 1
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
+
+
+async def test_a_yes_to_words_of_the_model_confirms_no_requirements_above_them(stage: Scene) -> None:
+    """The card of the requirements is drawn anew with each of them, where it stood."""
+    stage.world = replace(stage.world, switches=lambda channel: Switches(conversational=True))
+    stage.planner.script = [Say("Which method?"), Implement(("OAuth", "JWT"))]
+    await stage.say("help me design an authentication system")
+    await stage.say("implement it")
+    assert (await newest(stage)).requirements
+    async with stage.ledger.begin() as tx:
+        await tx.note(Note("below", stage.session, "answer", {"text": "Shall I? Just say “yes”."}))
+    await stage.play()
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
+    assert (await newest(stage)).state is S.TALKING
+
+
+async def test_a_yes_to_a_result_confirms_no_card_that_was_edited_since(stage: Scene) -> None:
+    """The result stands on a card further up, so no message is newer than the card that waits."""
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    first = await waiting(stage)
+    action = await stage.prepare(path="other.md", content="1")
+    await stage.confirm(first)
+    await stage.play()
+    assert (await newest(stage)).state is S.SATISFACTION
+    assert (await edit.submit(stage.world, stage.press(action), {"path": "other.md", "content": "2"})).ok
+    await stage.play()
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
 
 
 async def test_a_yes_of_somebody_else_says_nothing_of_a_private_card(stage: Scene) -> None:
