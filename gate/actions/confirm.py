@@ -25,6 +25,7 @@ from gate.actions.button_press import (
 from gate.actions.preview import policy_decision, reads_in_private
 from gate.actions.review_log import APPROVE, REJECT, is_review_missing, record_action_review
 from gate.actions.undone_action import move_original
+from gate.actions.words_of_tokens import count_words_of_token
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, Decision, Json, Resolution, Verdict, Vote
 from gate.rules.action_states import Event, NoSuchArrow, State
@@ -300,6 +301,7 @@ async def end_pending(
     moved = await tx.move(action, event, resolution=resolution)
     if action.undoes and action.state is State.APPROVED:
         await move_original(tx, moved, Event.UNDO_FAILED)
+    await count_words_of_token(tx, action.session, "" if own else reason)
     tx.audit(
         audit_entry(
             moved.state, moved, user, status="rejected_by_user", outcome=moved.state.value, reason=reason

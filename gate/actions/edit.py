@@ -30,6 +30,7 @@ from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.review_log import action_review_name, announce_action_review
 from gate.actions.sampling_records import sampling_for, sampling_subject
+from gate.actions.words_of_tokens import count_words_of_token
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
 from gate.rules.action_states import Event, NoSuchArrow, State
@@ -130,6 +131,7 @@ async def _replace(world: World, press: Press, found: EditForm, args: dict[str, 
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             changed = await store_version(tx, action, version)
+            await count_words_of_token(tx, changed.session, changed.args)
             tx.audit(audit_entry("edited", changed, press.user, outcome="edited"))
             await mark_message_handled(tx, press)
             tx.enqueue(jobs.refresh(action.id, changed.version))

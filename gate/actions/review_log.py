@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.rules.action import Action, ResultDecision, ResultReview
+from gate.actions.words_of_tokens import count_words_of_token
+from gate.rules.action import Action, ResultDecision, ResultReview, Session
 from gate.rules.canonical_json import stored_args
 from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
@@ -80,8 +81,13 @@ async def record_review(tx: Tx, action: Action, judged: ResultDecision) -> None:
         comment=judged.comment[:COMMENT],
         reviewed_at=await tx.now(),
     )
-    await tx.reviews.save(record, action.session)
+    await _save(tx, record, action.session)
     tx.publish(resumed(action.session, action.task, execution, record.reviewed_at))
+
+
+async def _save(tx: Tx, record: ReviewRecord, session: Session) -> None:
+    await count_words_of_token(tx, session, record.comment, record.modified_data)
+    await tx.reviews.save(record, session)
 
 
 async def record_action_review(
@@ -103,7 +109,7 @@ async def record_action_review(
         comment=comment[:COMMENT],
         reviewed_at=await tx.now(),
     )
-    await tx.reviews.save(record, action.session)
+    await _save(tx, record, action.session)
     if over:
         tx.publish(resumed(action.session, action.task, execution, record.reviewed_at))
 
@@ -125,7 +131,7 @@ async def record_step_review(tx: Tx, task: Task, judged: ResultDecision) -> None
         comment=judged.comment,
         reviewed_at=await tx.now(),
     )
-    await tx.reviews.save(record, task.session)
+    await _save(tx, record, task.session)
     action = await tx.action(step.action) if step.action else None
     if action is not None and not action.flaw:
         await tx.update_action(action, result_review=ResultReview(judged=judged))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 
+from gate.actions.words_of_tokens import count_words_of_token
 from gate.rules import jobs
 from gate.rules.action import Session
 from gate.rules.feedback import FeedbackKind, classify_feedback
@@ -83,6 +84,7 @@ async def open_task(
         if stored is task:
             if tx.token:
                 await tx.record_token(tx.token, task.id)
+                await count_words_of_token(tx, task.session, task.text)
             record(tx, task, "opened", incoming.user)
             tx.enqueue(jobs.task(task.id, "open", task))
         # Read once more, it would be taken for an instruction to this very task.

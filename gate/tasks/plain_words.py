@@ -85,7 +85,9 @@ def _is_of(record: Record, task: Task) -> bool:
 
 async def _is_not_newest(world: World, about: Action | Task) -> bool:
     """Whether another message of ours stands below the card in this thread: a yes may be about that."""
-    card = await card_of(world, about)  # its place in the thread: a card that changes stays above what came below it
+    card = await card_of(
+        world, about
+    )  # its place in the thread: a card that changes stays above what came below it
     return bool(card and card.ts) and await world.ledger.shown_after(about.session, card.ts)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Unpack
 
 from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress, mark_message_handled
+from gate.actions.words_of_tokens import count_words_of_token
 from gate.rules import events, jobs, plans
 from gate.rules.action import Json
 from gate.rules.audit import Entry
@@ -252,7 +253,8 @@ async def press_task(
 async def count_words(tx: Tx, task: Task, user: str) -> None:
     """Count what this person says about a task as words of others in its thread, from when they are stored: what an
     admin says, or comes through an API token, may reach a planner by way of a later request."""
-    if tx.token or user != task.requester:
+    await count_words_of_token(tx, task.session, True)
+    if user != task.requester:
         await tx.grants.taint(task.session, WORDS_OF_OTHERS, False)
 
 

@@ -79,7 +79,9 @@ async def test_ok_approves_a_plan_whose_card_came_after_the_result(stage: Scene)
     await stage.say("and tidy up")
     # The stage's clock is behind that of the database, by which the result was shown.
     now = time.time()
-    await stage.ledger.set_posted(f"{(await newest(stage)).id}:plan:1", Posted(CHANNEL, f"{now + 60:.6f}", 99))
+    await stage.ledger.set_posted(
+        f"{(await newest(stage)).id}:plan:1", Posted(CHANNEL, f"{now + 60:.6f}", 99)
+    )
     await stage.say("ok", mentioned=False, ts=f"{now + 120:.6f}")
     assert len(stage.desk.calls) > 1
 
@@ -97,9 +99,7 @@ def later() -> str:
     return f"{time.time() + 60:.6f}"
 
 
-async def nothing_comes_of(
-    stage: Scene, word: str, why: str, mentioned: bool = False, ts: str = ""
-) -> None:
+async def nothing_comes_of(stage: Scene, word: str, why: str, mentioned: bool = False, ts: str = "") -> None:
     """The word, said in the thread, runs nothing, and its person is told why."""
     calls = [call for call in stage.desk.calls if call[0] == "write"]
     await stage.say(word, mentioned=mentioned, ts=ts)
