@@ -19,6 +19,7 @@ from gate.rules.reviews import released
 from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
+from gate.rules.undo_privacy import is_confidential
 from gate.tasks.plan_preview import current_rules_hash
 from gate.tasks.task_transitions import lock_unchanged, update_step, with_step
 
@@ -26,7 +27,7 @@ SUPERSEDED = "Something else was asked for instead."
 CHANGED = "{what} changed since you approved the plan, so please look again."
 RULES_CHANGED = CHANGED.format(what="The tool or its rules")
 OTHERWISE = "This would not do what it did when you approved the plan, so please look again."
-SAID_ALONE = "its own card says more, to whoever asked alone."  # of what is private to a person
+SAID_ALONE = "its own card says more, to whoever asked alone."  # of what is confidential
 WAITS = (State.PREPARED, State.APPROVED)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 
@@ -47,7 +48,7 @@ def step_inserter(task: Task, step: Step, begun_here: dict[str, Task]) -> Write:
 
     async def write(world: World, action: Action) -> Action | None:
         if action.preview.problem and step.origin is None:  # of a reply, its card says so
-            raise NotPreviewable(action.preview.problem, action.private)
+            raise NotPreviewable(action.preview.problem, is_confidential(action))
         async with world.ledger.begin() as tx:
             now = await lock_unchanged(tx, task)
             if plans.covers(now, step, action):
@@ -230,8 +231,9 @@ def failed_step(plan: Plan, step: Step, action: Action) -> Step:
 
 
 def _reason(action: Action) -> str:
-    """Why a person decided so, as the end of a sentence; of what is private to a person, nothing."""
-    return f": {action.decision}" if action.decision and not action.private else "."
+    """Why a person decided so, as the end of a sentence; of what is confidential, nothing: a task and its record are
+    read by many."""
+    return f": {action.decision}" if action.decision and not is_confidential(action) else "."
 
 
 async def settle_unknown_steps(world: World, task: Task) -> bool:
@@ -260,7 +262,7 @@ def _settled(task: Task, step: Step, action: Action) -> Step:
 
 
 def _what_became(action: Action) -> str:
-    text = SAID_ALONE if action.private else action.outcome.text if action.outcome else ""
+    text = SAID_ALONE if is_confidential(action) else action.outcome.text if action.outcome else ""
     if action.judged is not None and not action.judged.kept:
         return "was done, and its result was rejected."
     if action.state is State.FAILED:
@@ -269,7 +271,7 @@ def _what_became(action: Action) -> str:
         return f"may have run or not: {text} Please look there, and say on its card what became of it."
     if action.state is State.UNDONE:
         return "was done, and taken back since."
-    if action.private:
+    if is_confidential(action):
         return "was called off."
     if action.decided_by:
         return f"was called off. {action.decision}."

@@ -25,6 +25,7 @@ from gate.rules.reviews import edited as edited_step
 from gate.rules.task import PauseReason, Step, Task
 from gate.rules.task_states import TaskEvent
 from gate.rules.tool import InvalidAnswer, Problem
+from gate.rules.undo_privacy import is_confidential
 from gate.tasks import review_queue, step_check
 from gate.tasks.task_transitions import (
     move_task,
@@ -193,8 +194,10 @@ async def reject_output(world: World, press: TaskPress, node: str = "") -> Press
         if step is None or task.plan is None:
             return PressResult(False, "late", ALREADY_DECIDED, task=task)
         await record_step_review(tx, task, ResultDecision(press.user, False, comment=press.text))
+        action = await tx.action(step.action) if step.action else None
         # Everybody sees why a task is paused.
-        told = "" if step.is_private else plans.clipped(press.text, 300)
+        confidential = step.is_private or (action is not None and is_confidential(action))
+        told = "" if confidential else plans.clipped(press.text, 300)
         why = f": “{told}”" if told else ""
         undo_told = UNDOABLE if undoable(step) else NO_UNDO
         reason = REJECTED.format(label=plans.label(task.plan, step), why=why, undo=undo_told)

@@ -14,6 +14,7 @@ from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Tx, World
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
+from gate.rules.undo_privacy import is_confidential
 from gate.rules.unicode_safety import quoted
 from gate.rules.unreleased_results import may_quote
 from gate.tasks.task_transitions import (
@@ -132,7 +133,7 @@ async def _follow_undo(world: World, task: Task, step: Step, action: Action) -> 
     if back.state is State.SUCCEEDED:
         return True  # and its step is taken back, as the next look shows
     text = quoted(back.outcome.text if back.outcome else back.decision)
-    quotes = may_quote(task, action) and not back.private
+    quotes = may_quote(task, action) and not is_confidential(back)
     why = (f": “{text}”" if text else ".") if quotes else NOT_QUOTED
     return await _finish(world, task, step, FAILURE_TEXTS[back.state].format(why=why))
 
