@@ -20,6 +20,7 @@ Block = tuple[int, int, int]  # where in the one, where in the other, how many l
 HEADER = re.compile(r"diff --(git|cc|combined) |(rename|copy) (from|to) ")
 BEFORE_A_NAME = re.compile(r"^[abciow]/")
 QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
+COMMIT = re.compile(r"commit [0-9a-f]{40,64}\nAuthor: .*\nDate: ")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 # Fields of an answer that name a file, and those beside them that hold what is in it
@@ -138,6 +139,15 @@ def differing_files(diff: str) -> tuple[str, ...]:
         elif line.startswith("--- ") and after.startswith("+++ "):
             found += (_unquoted(line[4:]), _unquoted(after[4:]))
     return tuple(dict.fromkeys(BEFORE_A_NAME.sub("", one) for one in found if one and one != "/dev/null"))
+
+
+def shown_files(revision: str, text: str) -> tuple[str, ...]:
+    """The files whose content is in what git shows of a revision. `HEAD:a.md` itself names the file; all else has to be
+    a commit, which names its files. Raises ValueError where it is none: the id of a file, or a tag of one, does not say
+    what its name is."""
+    if ":" not in revision and not COMMIT.match(text):
+        raise ValueError("it is no commit")
+    return differing_files(text)
 
 
 def excerpted_files(text: str) -> tuple[str, ...]:

@@ -38,15 +38,15 @@ def found_files(targets: Targets, args: Mapping[str, Json], result: Json, text: 
     paths = [
         path
         for name in targets.found
-        for path in (_in_text(name, text) if "{" in name else _found(result, name.split(".")))
+        for path in (_in_text(name, args, text) if "{" in name else _found(result, name.split(".")))
     ]
     names = dict.fromkeys(path for path in paths if isinstance(path, str))
     return with_folders(targets, args, names)
 
 
-def _in_text(template: str, text: str) -> Sequence[Json]:
-    """What a template finds in the text of a result."""
-    found = expand(template, {"result": {"text": text}})
+def _in_text(template: str, args: Mapping[str, Json], text: str) -> Sequence[Json]:
+    """What a template finds in the text of a result, beside which it may have the arguments."""
+    found = expand(template, {"result": {**args, "text": text}})
     return found if isinstance(found, list) else [found]
 
 

@@ -12,7 +12,7 @@ from posixpath import normpath
 from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.diffs import differing_files, excerpted_files
+from gate.rules.diffs import differing_files, excerpted_files, shown_files
 from gate.rules.plurals import counted
 
 PLACEHOLDER = re.compile(
@@ -59,6 +59,13 @@ def _tree(value: Json) -> str:
     """The path in a revision of git, as in `HEAD:docs`; nothing where it is a whole commit."""
     _, colon, path = str(value).rpartition(":")
     return path if colon else ""
+
+
+def _shown_files(value: Json) -> tuple[str, ...]:
+    """The files of an answer about a revision of git, which stands beside its text."""
+    if not isinstance(value, Mapping):
+        raise ValueError("it is no answer about a revision")
+    return shown_files(str(value.get("revision", "")), str(value.get("text", "")))
 
 
 def _people(value: Json) -> str:
@@ -133,6 +140,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "differing": lambda v: "\n".join(differing_files(str(v))),  # the files of a difference of git
     "excerpted": lambda v: "\n".join(excerpted_files(str(v))),  # the files whose content JSON gives
+    "shown": lambda v: "\n".join(_shown_files(v)),  # the files of what git shows of a revision
     "folder": _folder,
     "tree": _tree,
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
@@ -141,6 +149,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
 LISTS: dict[str, Callable[[Json], list[Json]]] = {
     "differing": lambda v: list(differing_files(str(v))),
     "excerpted": lambda v: list(excerpted_files(str(v))),
+    "shown": lambda v: list(_shown_files(v)),
 }
 
 

@@ -64,6 +64,27 @@ async def test_unstaging_wants_a_phrase(git_product: ProductAndFolder):
     assert (repo / "a.md").read_text() == "two\n"
 
 
+async def test_a_file_is_shown_by_its_path_and_never_by_its_id_or_a_tag(git_product: ProductAndFolder):
+    product, repo = git_product
+    (repo / ".env").write_text("PASSWORD=hunter2\n")
+    git(repo, "add", ".env", "a.md")
+    git(repo, "commit", "-m", "second")
+    blob, tree = git(repo, "rev-parse", "HEAD:.env").strip(), git(repo, "rev-parse", "HEAD^{tree}").strip()
+    git(repo, "tag", "aside", blob)
+    for revision in (blob, blob[:7], "aside", f"{blob}^{{blob}}", "HEAD", "HEAD:.env", f"{tree}:.env"):
+        thread = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=revision)
+        assert "hunter2" not in thread.shown, revision
+    asked = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=f"{tree}:a.md")
+    assert "confirm" in asked.buttons
+    for revision, told in (("HEAD:a.md", "two"), ("HEAD~1", "first"), ("HEAD:", "a.md")):
+        thread = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=revision)
+        assert told in thread.shown
+        assert thread.buttons == []
+    for target in (blob, "aside", f"HEAD~1..{blob}", "HEAD:.env"):
+        thread = await Thread.ask(product, "git.git_diff", repo_path=str(repo), target=target)
+        assert "hunter2" not in thread.shown, target
+
+
 async def test_a_branch_is_made(git_product: ProductAndFolder):
     product, repo = git_product
     thread = await Thread.ask(product, "git.git_create_branch", repo_path=str(repo), branch_name="draft")

@@ -178,10 +178,11 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
         )
         assert found.secret is secret
         assert found.cls is (CallClass.DESTRUCTIVE if secret else plain)
+    commit = f"commit {'0' * 40}\nAuthor: Ann <a@b>\nDate:   2026-10-19\n\n"
     for name in ("git_diff_staged", "git_diff_unstaged", "git_diff", "git_show"):
         targets = recipe("server-git", name).targets
         assert targets
-        assert found_files(targets, {}, None, told) == (path,)
+        assert found_files(targets, {}, None, commit + told if name == "git_show" else told) == (path,)
 
 
 @pytest.mark.parametrize("entry", [".", "./", "src", "src/", "a.md", "app/[id]/page.tsx", "a-b.md", "a b.md"])

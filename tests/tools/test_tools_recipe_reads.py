@@ -199,6 +199,41 @@ def test_a_difference_to_a_folder_of_a_revision_gives_nothing_of_the_secret_file
     assert kept("server-git", "git_diff", args, f"Diff:\n{told}") is (folder != "docs")
 
 
+BLOB = "7cf4b3e6b0d63a74c95c60e4a7a995934133cb1c"
+COMMIT = f"commit {BLOB}\nAuthor: Ann <ann@example.com>\nDate:   2026-10-19 10:00:00 +0000\n\n    Keep\n"
+
+
+@pytest.mark.parametrize(
+    "revision", [BLOB, BLOB[:7], BLOB.upper(), "a-tag", f"{BLOB}^{{}}", f"{BLOB}^{{blob}}", "HEAD^{tree}"]
+)
+@pytest.mark.parametrize("text", ["TOKEN=hush", "commit TOKEN=hush", f"commit {BLOB}\nTOKEN=hush", ""])
+def test_what_is_no_commit_and_was_asked_for_by_no_path_is_not_given(revision: str, text: str) -> None:
+    assert kept("server-git", "git_show", {"repo_path": "/home/ann/app", "revision": revision}, text)
+
+
+@pytest.mark.parametrize("revision", [BLOB, BLOB[:7], "HEAD", "HEAD~2", "main", "a-tag", "HEAD^{/fix: it}"])
+def test_a_commit_is_given_by_any_of_its_names(revision: str) -> None:
+    args: dict[str, Json] = {"repo_path": "/home/ann/app", "revision": revision}
+    assert not kept("server-git", "git_show", args, COMMIT + "\n" + diff("a.md"))
+    assert not kept("server-git", "git_show", args, COMMIT)
+    assert kept("server-git", "git_show", args, COMMIT + "\n" + diff(".env"))
+
+
+@pytest.mark.parametrize(
+    ("path", "secret"), [("a.md", False), ("docs", False), ("", False), (".env", True), ("docs/.env", True)]
+)
+@pytest.mark.parametrize("tree", ["HEAD", "main", "HEAD~1", "HEAD^{tree}", ":0"])
+def test_a_file_of_a_revision_is_given_by_its_path(tree: str, path: str, secret: bool) -> None:
+    args: dict[str, Json] = {"repo_path": "/home/ann/app", "revision": f"{tree}:{path}"}
+    assert kept("server-git", "git_show", args, "what is in it") is secret
+
+
+@pytest.mark.parametrize("tree", [BLOB, BLOB[:7], BLOB.upper(), f"{BLOB}^{{}}"])
+def test_a_file_below_what_may_be_the_id_of_a_folder_is_asked_about(tree: str) -> None:
+    args: dict[str, Json] = {"repo_path": "/home/ann/app", "revision": f"{tree}:config"}
+    assert kept("server-git", "git_show", args, "token: hush")
+
+
 READS: list[tuple[str, dict[str, Json]]] = [
     ("git_diff_unstaged", {}),
     ("git_diff_staged", {}),
@@ -220,10 +255,11 @@ def test_a_repository_that_is_a_secret_folder_gives_nothing_of_the_files_in_it(
     folder: str, name: str, end: str
 ) -> None:
     for tool, more in READS:
+        head = COMMIT + "\n" if tool == "git_show" else ""
         args: dict[str, Json] = {"repo_path": f"/home/ann/{folder}{end}", **more}
-        assert kept("server-git", tool, args, diff(name))
-        assert not kept("server-git", tool, {**args, "repo_path": f"/home/ann/app{end}"}, diff(name))
-        assert not kept("server-git", tool, args, diff("README.md")) or folder in (
+        assert kept("server-git", tool, args, head + diff(name))
+        assert not kept("server-git", tool, {**args, "repo_path": f"/home/ann/app{end}"}, head + diff(name))
+        assert not kept("server-git", tool, args, head + diff("README.md")) or folder in (
             "finance",
             ".ssh",
         )  # all of it
