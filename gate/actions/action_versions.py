@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 from gate.actions.preview import PreviewResult
-from gate.actions.words_of_tokens import count_words_of_token
 from gate.rules.action import OWN_CARD, Action, Decision, Proposal, Resolution, Source, Verdict
 from gate.rules.action_states import Event, State
 from gate.rules.audit import Entry
@@ -174,7 +173,6 @@ async def record_maker(tx: Tx, action: Action) -> None:
     follows = action.task or action.turn or action.renews or action.undoes
     if tx.token and not follows:
         await tx.record_token(tx.token, action.id)
-        await count_words_of_token(tx, action.session, action.args)
 
 
 async def record_proposed(tx: Tx, action: Action) -> None:

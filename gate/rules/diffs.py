@@ -20,7 +20,7 @@ Block = tuple[int, int, int]  # where in the one, where in the other, how many l
 HEADER = re.compile(r"diff --(git|cc|combined) |(rename|copy) (from|to) ")
 BEFORE_A_NAME = re.compile(r"^[abciow]/")
 QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
-COMMIT = re.compile(r"commit [0-9a-f]{40,64}\nAuthor: .*\nDate: ")
+COMMIT = re.compile(r"commit [0-9a-f]{40,64}\n[A-Z][a-z]+\W")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 # Fields of an answer that name a file, and those beside them that hold what is in it

@@ -84,11 +84,10 @@ def _is_of(record: Record, task: Task) -> bool:
 
 
 async def _is_not_newest(world: World, about: Action | Task) -> bool:
-    """Whether another message of ours stands below the card in this thread: a yes may be about that."""
-    card = await card_of(
-        world, about
-    )  # its place in the thread: a card that changes stays above what came below it
-    return bool(card and card.ts) and await world.ledger.shown_after(about.session, card.ts)
+    """Whether another message of ours stands below the card in this thread: a yes may be about that. A card that
+    changes keeps its place above what came below it."""
+    card = await card_of(world, about)
+    return card is not None and bool(card.ts) and await world.ledger.shown_after(about.session, card.ts)
 
 
 async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:

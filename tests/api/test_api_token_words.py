@@ -16,7 +16,7 @@ from gate.tasks import control
 from gate.tasks import plan as flow
 from handlers.api.routes import ROUTES
 from tests.api.api_server import Api, Client
-from tests.api.test_api_actions import WRITE, seen
+from tests.api.test_api_actions import seen
 from tests.api.test_api_reviews import decided
 from tests.gate.actions.test_action_grants import granted
 from tests.gate.plan_setup import on_plan, only, planned, pressed, waiting, write, wrote
@@ -38,10 +38,6 @@ async def action_path(api: Api, client: Client) -> tuple[str, Any]:
 
 async def task_path(api: Api) -> str:
     return f"/tasks/{(await only(api.gate)).id}"
-
-
-async def propose(api: Api, client: Client) -> None:
-    await client.post("/actions", {**WRITE, "session_id": api.gate.session.key}, 201)
 
 
 async def cancel(api: Api, client: Client) -> None:
@@ -139,7 +135,6 @@ async def change_result_of_step(api: Api, client: Client) -> None:
 
 
 WORDS: dict[str, tuple[Send, ...]] = {
-    "proposeAction": (propose,),
     "cancelAction": (cancel,),
     "rejectAction": (reject,),
     "editAction": (edit,),
@@ -151,8 +146,10 @@ WORDS: dict[str, tuple[Send, ...]] = {
     "settleTask": (feedback,),
     "resumeExecution": (change_result, comment, change_result_of_step),
 }
-# What they take is a number, one of our own words, or a phrase that is compared and not kept.
+# What they take is a number, one of our own words, or a phrase that is compared and not kept. Of a proposal a model is
+# told the id and the tool.
 NO_WORDS = {
+    "proposeAction",
     "confirmAction", "renewAction", "settleAction", "undoAction", "setTaskMode", "confirmRequirements",
     "pauseTask", "stopTask", "undoTask", "addWebhook", "removeWebhook", "rotateWebhook",
 }  # fmt: skip

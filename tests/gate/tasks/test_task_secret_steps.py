@@ -1,5 +1,4 @@
-"""Why a step on a secret file did not go through, or its result was rejected, stands on its own card alone: the log of
-its task, which many may read, and the card of its plan do not say it."""
+"""Secret steps: why one did not go through, or its result was rejected, is not told of its task, nor in its log."""
 
 from __future__ import annotations
 
