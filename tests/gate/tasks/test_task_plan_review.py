@@ -8,11 +8,12 @@ import pytest
 
 from gate.rules.planner_port import Call, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
+from gate.rules.ports import Posted
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState as S
 from gate.tasks import plan as flow
 from gate.tasks.plan import StepChange
-from tests.gate.gate_setup import ANN, BEN, BOT, DORA, GIL, SAM, Scene, nothing_ran
+from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, DORA, GIL, SAM, Scene, nothing_ran
 from tests.gate.plan_setup import (
     asked,
     entries,
@@ -397,6 +398,8 @@ async def test_a_yes_to_ones_own_plan_counts_also_where_somebody_elses_card_wait
     assert task.state is S.PLAN_REVIEW
     stage.planner.script = [Propose((Call("desk", "write", {"path": "b.md", "content": "x"}),))]
     await stage.say("write b.md", user=BEN)
+    below = Posted(CHANNEL, "4100000000.000000", 99)  # the plan's own card is the newest
+    await stage.ledger.set_posted(f"{task.id}:plan:1", below)
     await stage.say("yes", mentioned=False, ts="4100000000.000001")
     assert wrote(stage) == ["a.md"]
     (left,) = await stage.ledger.pending("T1")
