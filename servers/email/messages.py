@@ -23,12 +23,11 @@ from typing import Any, cast
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.email.models import ADDRESS, CONTROL, ENCODED, few, line, people
-from servers.email.outgoing import LISTS, divided, fields
+from servers.email.outgoing import LISTS, MOST_HEADERS, divided, fields
 from servers.filesystem import disk
 from servers.text_encoding import Encoding, detect
 
 MOST_PARTS = 200
-MOST_HEADERS = 256 << 10  # bytes before the text
 # Characters of one header. What says how a part is made, with parameters, is parsed in more than linear time.
 LONGEST_HEADER, LONGEST_STRUCTURE = 30_000, 4_000
 MOST_ALIKE = 10  # headers of one name that are shown

@@ -124,7 +124,7 @@ class Plan(BaseModel):
     addresses: list[str] = Field(description="the same people, by their addresses alone")
     message: str = Field(description="headers, text, and a line for each attachment")
     sha256: Sha256 = Field(description="of the draft's file as it is now")
-    shown: str = Field(description="SHA-256 of `message`")
+    shown: str = Field(description="SHA-256 of `message`, of who gets it and of what is sent")
 
 
 class Drafted(BaseModel):

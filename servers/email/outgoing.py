@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,8 @@ from servers.filesystem import disk
 LISTS = ("To", "Cc", "Bcc")
 REPLACED = {"date", "bcc"}  # the first is said anew when it is sent, the second is nobody's business
 FIELD = re.compile(rb"[\x21-\x39\x3b-\x7e]+[ \t]*:")
+MOST_HEADERS = 256 << 10  # bytes before the text
+_EMPTY_LINE = re.compile(rb"\r?\n\r?\n")
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,21 @@ class Outgoing:
 
     def wire(self, at: datetime) -> bytes:
         """The bytes for the mail server: without Bcc, dated now, every line ended as SMTP wants it."""
+        whole = b"Date: " + format_datetime(at).encode() + b"\n" + self._undated()
+        ended = _with_newlines(whole if whole.endswith((b"\r", b"\n")) else whole + b"\n")
+        return ended.replace(b"\n", b"\r\n")
+
+    def shown(self, but: str = "") -> str:
+        """SHA-256 of all that is shown and of all that goes out but its date: to whom, and which bytes. `but`: without
+        this header, which is made anew each time."""
+        people = [self.sender.addr_spec, *self.envelope]
+        said = json.dumps([self.message, self.recipients, *people]).encode()
+        return disk.sha256(b"\n".join([said, self._undated(but)]))
+
+    def _undated(self, but: str = "") -> bytes:
         head, body = divided(self.data)
-        kept = b"".join(field for name, field in fields(head) if name not in REPLACED)
-        whole = b"Date: " + format_datetime(at).encode() + b"\n" + kept + b"\n" + body
-        return re.sub(rb"\r\n|\r|\n", b"\r\n", whole if whole.endswith(b"\n") else whole + b"\n")
+        kept = b"".join(field for name, field in fields(head) if name not in {*REPLACED, but})
+        return kept + b"\n" + body
 
 
 def told(facts: dict[str, Any], data: bytes, sender: Address) -> Outgoing:
@@ -77,7 +91,7 @@ def _address(parts: list[str]) -> Address:
     return found
 
 
-def plan(out: Outgoing, sha256: str) -> Plan:
+def plan(out: Outgoing, sha256: str, shown: str) -> Plan:
     """The mail as the gate shows it."""
     return Plan(
         what=out.what,
@@ -86,15 +100,23 @@ def plan(out: Outgoing, sha256: str) -> Plan:
         addresses=out.envelope,
         message=out.message,
         sha256=sha256,
-        shown=disk.sha256(out.message.encode("utf-8", "surrogatepass")),
+        shown=shown,
     )
 
 
 def divided(data: bytes) -> tuple[bytes, bytes]:
-    """Head and body, without the empty line between them. Line ends become \\n in the head."""
-    found = re.search(rb"\r?\n\r?\n", data)
+    """Head and body, without the empty line between them. Line ends become \\n in the head. Raises ToolError for a
+    head that is too long."""
+    found = _EMPTY_LINE.search(data, 0, MOST_HEADERS)
+    if not found and len(data) > MOST_HEADERS:
+        raise ToolError(f"The draft has more than {MOST_HEADERS >> 10} KB of headers. Write the mail anew.")
     head, body = (data[: found.start()], data[found.end() :]) if found else (data, b"")
     return head.replace(b"\r\n", b"\n") + b"\n", body
+
+
+def _with_newlines(data: bytes) -> bytes:
+    """Every end of a line as \\n. Each step is one search, also where a mail is nothing but ends of lines."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def fields(head: bytes) -> list[tuple[str, bytes]]:

@@ -108,14 +108,22 @@ def _must(answer: tuple[int, bytes], what: str) -> None:
 
 def _handed_over(line: smtplib.SMTP, data: bytes) -> None:
     try:
-        code, text = line.data(data)
-    except smtplib.SMTPDataError as error:  # it did not want to begin
-        raise ToolError(f"The mail server takes no mail now ({error.smtp_code}). {STILL}") from error
+        code, _ = line.docmd("data")
+        if code != 354:  # it does not want to begin
+            raise ToolError(f"The mail server takes no mail now ({code}). {STILL}")
+        line.send(_quoted(data) + b".\r\n")
+        code, text = line.getreply()
     except OSError as error:
         raise PerhapsSent(_reason(error)) from error
     _must((code, text), "mail like this")
     with suppress(OSError):  # it has been taken; how the line ends does not matter
         line.quit()
+
+
+def _quoted(data: bytes) -> bytes:
+    """Lines that begin with a dot with one more, as SMTP wants it: smtplib's own way takes a second for 15 MB of such
+    lines, in which no other thread runs."""
+    return (b"." if data.startswith(b".") else b"") + data.replace(b"\n.", b"\n..")
 
 
 def _reason(error: OSError) -> str:

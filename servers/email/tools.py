@@ -50,6 +50,7 @@ from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 HEAD = 64 * 1024  # bytes that hold the headers
 MOST_FOUND = 100
+NEW_EACH_TIME = "message-id"  # of a draft: the one that is shown is not yet written
 SECONDS = 8.0
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 Words = Annotated[str, Field(max_length=200)]
@@ -190,14 +191,15 @@ class Tools:
     @spoken
     def preview_draft(self, draft: NewDraft) -> Plan:
         """The mail that draft_email would write."""
-        return outgoing.plan(self.desk.drafted(draft, "<preview@example.invalid>"), disk.ABSENT)
+        out = self.desk.drafted(draft, "<preview@example.invalid>")
+        return outgoing.plan(out, disk.ABSENT, out.shown(NEW_EACH_TIME))
 
     @spoken
     def preview_send(self, sending: Sending) -> Plan:
         """The mail that send_draft would send, and everybody who would get it."""
         self.desk.mail_server()
         data, out = self.desk.outgoing(sending)
-        return outgoing.plan(out, disk.sha256(data))
+        return outgoing.plan(out, disk.sha256(data), out.shown())
 
     @spoken
     def preview_delete(self, draft_id: DraftArg) -> Mail:
@@ -220,7 +222,7 @@ class Tools:
         asked = NewDraft(to=to, subject=subject, body=body, cc=cc, bcc=bcc, in_reply_to=in_reply_to)
         at, new = self.desk.days.now(), self.desk.ids()
         out = self.desk.drafted(asked, f"<{new}@{self.desk.sender.domain}>")
-        _as_shown(out, expected_message)
+        _as_shown(out.shown(NEW_EACH_TIME), expected_message)
         name = f"{int(at.timestamp())}.{new}.countersign"
         place, found = self.desk.boxes.add(DRAFTS, name, "DS", out.data)
         return Drafted(
@@ -264,7 +266,7 @@ class Tools:
         sha256 = disk.sha256(data)
         if expected_sha256 not in (None, sha256):
             raise ToolError("The draft has changed since it was shown. Look at it again, then ask again.")
-        _as_shown(out, expected_message)
+        _as_shown(out.shown(), expected_message)
         return self._sent(letter, out, sha256, self.desk.days.now())
 
     def _sent(self, letter: Letter, out: Outgoing, sha256: str, at: datetime) -> Sent:
@@ -355,8 +357,8 @@ ShownArg = Annotated[
 ]
 
 
-def _as_shown(out: Outgoing, expected: str | None) -> None:
-    if expected is not None and outgoing.plan(out, disk.ABSENT).shown != expected:
+def _as_shown(found: str, expected: str | None) -> None:
+    if expected is not None and found != expected:
         raise ToolError("The mail has changed since it was shown. Look at it again, then ask again.")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import email
 import email.policy
+import itertools
+import re
 import ssl
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,13 +19,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from mcp.server.mcpserver.exceptions import ToolError
 
 from gate.rules.canonical_json import canonical
 from gate.rules.templates import expand
+from servers.email import smtp
+from servers.email.mailboxes import identified
+from servers.email.outgoing import MOST_HEADERS, Outgoing
 from servers.email.smtp import Post
 from tests.servers.files import tree
 from tests.servers.gate_around_server import Gate
-from tests.servers.mail import Taken, listening, maildir, mailing, posting
+from tests.servers.mail import ME, Taken, listening, maildir, mailing, posting
 from tests.servers.test_email_tools import TO_BOB
 
 EVERYBODY = {
@@ -299,3 +306,44 @@ async def test_a_draft_of_another_program_is_shown_whole_and_sent_as_it_is(tmp_p
     assert mail.original_content == b"Date: Sat, 21 Nov 2026 09:30:00 +0000\r\n" + (HEAD + body).replace(
         b"\n", b"\r\n"
     )
+
+
+AT = datetime(2026, 11, 24, 9, tzinfo=UTC)
+
+
+def ready(body: bytes) -> Outgoing:
+    return Outgoing(b"To: bob@example.com\n\n" + body, {}, ME, "", "", "")
+
+
+def test_every_end_of_a_line_goes_out_as_smtp_wants_it() -> None:
+    head = b"Date: Tue, 24 Nov 2026 09:00:00 +0000\r\nTo: bob@example.com\r\n\r\n"
+    for some in itertools.product((b"a", b".", b"\r", b"\n"), repeat=5):
+        body = b"".join(some)
+        whole = body if body.endswith(b"\n") else body + b"\n"
+        wire = ready(b"x" + body).wire(AT)
+        assert re.sub(rb"\r\n$", b"", wire) == re.sub(
+            rb"\r\n$", b"", head + b"x" + re.sub(rb"\r\n|\r|\n", b"\r\n", whole)
+        )
+        assert smtp._quoted(wire) == re.sub(rb"(?m)^\.", b"..", wire)
+
+
+def test_a_mail_of_empty_lines_takes_little_memory_to_be_sent() -> None:
+    """10 MB of them took 1 GB and a second in which no other thread ran: each end of a line became an object."""
+    out = ready(b"\n.\n" * (1 << 20))
+    tracemalloc.start()
+    try:
+        wire = out.wire(AT)
+        smtp._quoted(wire)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(out.data)
+    finally:
+        tracemalloc.stop()
+
+
+async def test_a_draft_of_nothing_but_headers_is_not_sent(tmp_path: Path) -> None:
+    home, taken = maildir(tmp_path), Taken()
+    (home / ".Drafts/cur/9.x:2,DS").write_text("To: bob@example.com\n" + "a:\n" * MOST_HEADERS)
+    with pytest.raises(ToolError, match="more than 256 KB of headers"):
+        Outgoing(b"a:\n" * MOST_HEADERS, {}, ME, "", "", "").wire(AT)
+    async with posting(home, taken) as gate:
+        await gate.refused("send_draft", draft_id=identified("9.x"))
+    assert taken.mails == []

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from servers.data import sources
+from servers.email import mailboxes
 from servers.sandbox import calling
 from servers.sandbox.calling import Sandbox
+from tests.servers.mail import Taken, maildir, posting
 from tests.servers.taken_over import BODIES
 from tests.servers.test_data_query import data
 from tests.servers.test_knowledge_tools import knowing
@@ -68,3 +70,25 @@ async def test_no_answer_about_an_index_holds_the_bot_up(tmp_path: Path, body: s
         said = await ask.refused("preview_index", call={"path": "."})
         assert "The index in .countersign/knowledge is broken, or too much to open" in said
         assert time.process_time() - before < 0.5
+
+
+@pytest.mark.parametrize("other", ["people", "bytes"])
+async def test_a_mail_goes_to_nobody_but_those_shown_and_says_nothing_else(
+    tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """What was compared was the text that the process gave to be shown, beside which it gave another mail."""
+    home, taken = maildir(tmp_path), Taken()
+    draft = f"From: Ann <ann@example.com>\nTo: bob@example.com\nSubject: <{other}>\n\nHello Bob\n"
+    (home / ".Drafts/cur/9.x:2,DS").write_text(draft)
+    draft_id = mailboxes.identified("9.x")
+    async with posting(home, taken) as gate:
+        plan = await gate("preview_send", sending={"draft_id": draft_id})
+        bound = {"expected_sha256": plan["sha256"], "expected_message": plan["shown"]}
+        with monkeypatch.context() as patched:
+            patched.setattr(mailboxes, "SANDBOX", made)
+            assert await gate("preview_send", sending={"draft_id": draft_id}) != plan
+            said = await gate.refused("send_draft", draft_id=draft_id, **bound)
+        assert "The mail has changed since it was shown" in said
+        assert taken.mails == []
+        await gate("send_draft", draft_id=draft_id, **bound)
+        assert [mail.rcpt_tos for mail in taken.mails] == [["bob@example.com"]]
