@@ -191,6 +191,7 @@ def _past(number: int, at: str, why: Why, text: str) -> Past:
 
 SECONDS, SETTLED = 5.0, 1.0
 LARGEST = 1 << 20  # bytes of text that are read
+MOST_CHANGED = 200_000  # characters that are shown of what changes
 _NO_SCREEN = re.compile("display|wayland|connect", re.IGNORECASE)  # all programs say one of these words
 _TEXT = re.compile(r"UTF8_STRING|STRING|TEXT|text/plain.*")
 _NONE = (
@@ -420,17 +421,24 @@ def mark(held: Held) -> str:
 def _plan(held: Held, text: str) -> Plan:
     if held.kind != "other" and held.text == text:
         raise ToolError("That would change nothing: this is in the clipboard already.")
-    lines = differences.unified(_lines(held.text, held.what), _lines(text, ""), ("", ""), 1)
-    change = "\n".join(lines.splitlines()[2:])
+    lines = _changed(_lines(held.text, held.what), _lines(text, ""))
+    if lines is None:
+        lines = _changed(f"({len(held.text):,} characters)\n", _lines(text, ""))
+    change = "\n".join((lines or "").splitlines()[2:])
     return Plan(change=change, expected_sha256=mark(held), restorable=held.kind != "other")
 
 
-def _lines(text: str, what: str) -> list[str]:
+def _changed(old: str, new: str) -> str | None:
+    texts = (text.encode("utf-8", "replace") for text in (old, new))
+    return differences.unified(*texts, ("", ""), 1, MOST_CHANGED)
+
+
+def _lines(text: str, what: str) -> str:
     if not text:
-        return [f"({what})\n"] if what else []
+        return f"({what})\n" if what else ""
     if secret(text):
-        return [f"(looks secret, so it is not shown: {len(text)} characters)\n"]
-    return [f"{line}\n" for line in text.splitlines()]
+        return f"(looks secret, so it is not shown: {len(text)} characters)\n"
+    return text if text.endswith("\n") else text + "\n"
 
 
 _SHOWN: dict[str, Any] = {

@@ -214,9 +214,14 @@ def convert(roots: Roots, call: ConvertCall) -> Built:
     title = goal.place.parts[-1].rpartition(".")[0]
     args = {"ending": kind, "to": to, "title": title}
     told, made = answered(Job("formats.convert", [data], args, scratch=True), said)
-    guess = f" (it {told['guessed']})" if told["guessed"] else ""
-    note = formulas.note(told.get("formulas", 0)) + _left_out(told.get("left_out", [])) + guess
-    return Built(goal, [item], made, told.get("pages", 0), _difference(goal, to, made), note)
+    difference = _difference(goal, to, made)
+    said_of_it = [
+        formulas.note(told.get("formulas", 0)),
+        _left_out(told.get("left_out", [])),
+        f" (it {told['guessed']})" if told["guessed"] else "",
+        " (what changes in it is too much to be shown)" if difference is None else "",
+    ]
+    return Built(goal, [item], made, told.get("pages", 0), difference or "", "".join(said_of_it))
 
 
 def _left_out(sheets: Sequence[str]) -> str:
@@ -232,13 +237,13 @@ def tracked(found: dict[str, int], changes: str) -> str:
     return f"has tracked changes ({came} added, {went} removed), {shown}"
 
 
-def _difference(goal: Target, to: str, made: bytes) -> str:
-    """The lines of a text file that would be written, against those that are there."""
+def _difference(goal: Target, to: str, made: bytes) -> str | None:
+    """The lines of a text file that would be written, against those that are there; "" for another file, None where
+    they are too many."""
     before = b"" if goal.sha256 == disk.ABSENT else bytes_of(goal.place, LARGEST, goal.sha256)[0]
     if to not in _TEXTS or b"\0" in before:
         return ""
-    lines = differences.of_file(goal.place.said, before, made)
-    return lines if len(lines) <= MOST_DIFFERENCE else ""
+    return differences.of_file(goal.place.said, before, made, MOST_DIFFERENCE)
 
 
 def merge(roots: Roots, call: MergeCall) -> Built:

@@ -37,7 +37,8 @@ from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
 from servers.folders import WAYS_BACK, makes, put_shown
-from servers.sandbox.calling import run
+from servers.sandbox.calling import decoded, read, run
+from servers.sandbox.protocol import MOST_LISTED
 from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 MOST_ROWS = 2_000
@@ -62,8 +63,7 @@ class Tools:
     ) -> Extract:
         """Read the text of a PDF, Word, spreadsheet, HTML or text file. Pages of a PDF are divided by a form feed."""
         said, data, _ = source(self.roots, path)
-        told, made = run("formats.text", said, [data], ending=ending(said), changes=changes)
-        text = made.decode()
+        told, text = read("formats.text", said, data, ending=ending(said), changes=changes)
         notes = "; ".join(filter(None, [tracked(told.get("found", {}), changes), told["guessed"]]))
         shown = text[offset : offset + limit]
         while not answers.fits(shown):
@@ -87,14 +87,15 @@ class Tools:
         """Compare the text of two documents, which may be of different kinds: lines, and words in a changed line."""
         files = [source(self.roots, path) for path in (first, second)]
         names = [said for said, _, _ in files]
+        both = f"Of {names[0]} and {names[1]} one"
         told, text = run(
             "formats.compare",
-            f"Of {names[0]} and {names[1]} one",
+            both,
             [data for _, data, _ in files],
             endings=[ending(said) for said in names],
             changes=changes,
         )
-        difference, more = _fitting(text.decode())
+        difference, more = _fitting(decoded(text, both, MOST_LISTED))
         pairs = zip(told["found"], told["guessed"], strict=True)
         notes = ["; ".join(filter(None, [tracked(found, changes), guess])) for found, guess in pairs]
         return Comparison(

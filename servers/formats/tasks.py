@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 from servers import formulas
@@ -24,11 +25,10 @@ from servers.formats import (
     word_writing,
 )
 from servers.formats.blocks import Block, from_plain, plain, table, to_plain, unstyled
-from servers.sandbox.protocol import Refused
+from servers.sandbox.protocol import MOST_LISTED, MOST_TEXT, OutOfTime, Refused, time_limit
 
 Result = tuple[dict[str, Any], bytes]
 TEXTS = (".txt", ".md", ".json", ".csv", ".tsv", ".html", ".htm", ".vtt", ".srt")
-MOST_TEXT = 8 << 20  # characters that are given back
 MOST_NAMED = 10  # pages that a note names
 AROUND = 2  # lines shown before and after what differs
 ALIKE = 0.6  # from here on one line is taken for the other, changed
@@ -155,7 +155,7 @@ def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -
         "found": [one.get("found", {}) for one, _ in told],
         "guessed": [one["guessed"] for one, _ in told],
     }
-    return {**facts, **found}, difference.encode()
+    return {**facts, **found}, difference[:MOST_LISTED].encode()  # more than an answer holds
 
 
 def compared(old: str, new: str) -> tuple[dict[str, int], str]:
@@ -216,10 +216,31 @@ def _changed(old: str, new: str) -> str:
     return "".join(parts)
 
 
-def difference(old: bytes, new: bytes, names: Sequence[str], around: int) -> Result:
-    """What differs between two JSON lists of lines, as `diff -u` prints it."""
-    lines = unified_diff(json.loads(old), json.loads(new), names[0], names[1], n=around)
-    return {}, "".join(lines).encode("utf-8", "surrogatepass")
+def difference(
+    old: bytes, new: bytes, names: Sequence[str], around: int, seconds: float, most: int
+) -> Result:
+    """What differs between two texts, as `diff -u` prints it; where it takes longer than `seconds`, all old lines go
+    and all new ones come. Told is whether it has more characters than `most`: then it is left out."""
+    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (old, new))
+    try:
+        with time_limit(seconds):
+            found = _joined(unified_diff(before, after, names[0], names[1], n=around), most)
+    except OutOfTime:
+        head = [f"--- {names[0]}\n", f"+++ {names[1]}\n", f"@@ -1,{len(before)} +1,{len(after)} @@\n"]
+        lines = chain(head, (f"-{line}" for line in before), (f"+{line}" for line in after))
+        found = _joined(lines, most)
+    return {"more": found is None}, (found or "").encode()
+
+
+def _joined(lines: Iterable[str], most: int) -> str | None:
+    """The lines in one; None where they have more characters than `most`."""
+    taken = list[str]()
+    for line in lines:
+        taken.append(line)
+        most -= len(line)
+        if most < 0:
+            return None
+    return "".join(taken)
 
 
 def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result:

@@ -30,10 +30,12 @@ from servers.meeting.minutes import (
     TitleArg,
 )
 from servers.model_answers import Answer, asking, samples
-from servers.sandbox.calling import run
+from servers.sandbox import calling
+from servers.sandbox.calling import run, unbroken
 from servers.tool_metadata import Card, bound, reading
 
 LARGEST = 5 << 20  # bytes of notes
+MOST_DIFFERENCE = 200_000  # characters, more than fit in an answer
 CAPTIONS = (".vtt", ".srt")
 SOURCES = (".txt", ".md", ".docx", ".vtt", ".srt")
 
@@ -59,11 +61,11 @@ class Built:
         return [self.source, Item(name=self.target.item.name, kind="file", size=len(self.data))]
 
     @property
-    def difference(self) -> str:
-        """The whole text, against what is there now."""
-        return differences.of_file(
-            self.target.place.said, self.before or b"", self.text.encode("utf-8", "replace"), 0
-        )
+    def difference(self) -> str | None:
+        """The whole text, against what is there now; None where that is too long."""
+        before, after = self.before or b"", self.text.encode("utf-8", "replace")
+        said = self.target.place.said
+        return differences.of_file(said, before, after, MOST_DIFFERENCE, differences.ALL_LINES)
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,9 @@ def notes(roots: Roots, source: str) -> Notes:
     """Raises ToolError."""
     place, ending = named(roots, source, *SOURCES)
     data, sha256 = bytes_of(place, LARGEST)
-    told, read = run("formats.text", place.said, [data], ending=ending)
-    return Notes(place, len(data), sha256, read.decode(), ending in CAPTIONS, told["guessed"])
+    told, text = calling.read("formats.text", place.said, data, ending=ending)
+    with unbroken(place.said):
+        return Notes(place, len(data), sha256, text, ending in CAPTIONS, told["guessed"])
 
 
 def built(roots: Roots, call: Call, told: Answer) -> Built:
@@ -115,7 +118,8 @@ def _by_rule(read: Notes, title: str) -> Minutes:
     """The minutes before a model adds to them. Raises ToolError."""
     text = read.text.encode("utf-8", "replace")
     found, _ = run("meeting.minutes", read.place.said, [text], spoken=read.spoken, title=title)
-    return Minutes.model_validate(found)
+    with unbroken(read.place.said):
+        return Minutes.model_validate(found)
 
 
 def _as(goal: Target, text: str) -> tuple[bytes, bytes | None]:
@@ -188,7 +192,7 @@ class Tools:
         """Make the minutes that generate_minutes would write, in memory, and show them. Changes nothing."""
         made = built(self.roots, call, told)
         difference = made.difference
-        if not answers.fits(2 * difference):
+        if difference is None or not answers.fits(2 * difference):
             raise ToolError("These minutes are too long to be shown whole. Take a part of the notes.")
         return Plan(
             path=made.target.place.said,

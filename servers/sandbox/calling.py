@@ -23,7 +23,17 @@ from anyio import NoEventLoopError, from_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox.confinement import HOME, Rights
-from servers.sandbox.protocol import MOST_BODY, MOST_JSON, body, exactly, head, head_size, packed, whole
+from servers.sandbox.protocol import (
+    MOST_BODY,
+    MOST_JSON,
+    MOST_TEXT,
+    body,
+    exactly,
+    head,
+    head_size,
+    packed,
+    whole,
+)
 from servers.sandbox.task_queue import Turns
 
 T = TypeVar("T")
@@ -81,6 +91,10 @@ LIMITS = Limits()
 JSON_OUTPUT = (
     MOST_JSON + MOST_BODY
 )  # of a task whose answer is parsed; more is for bytes that nobody looks into
+
+
+TEXT_OUTPUT = 4 * MOST_TEXT + (1 << 20)  # of a task whose answer is decoded
+_FOLLOWING = bytes(range(0x80, 0xC0))  # what in UTF-8 begins no character
 
 
 @dataclass(frozen=True)
@@ -308,6 +322,21 @@ def answered(job: Job, what: str) -> tuple[dict[str, Any], bytes]:
     if result.refused:
         raise ToolError(f"{what} {result.refused}")
     return result.told, result.data
+
+
+def read(task: str, what: str, data: bytes, **args: Any) -> tuple[dict[str, Any], str]:
+    """What a task says of a file, and its text. Raises ToolError as `run` does."""
+    told, made = run(task, what, [data], Limits(output=TEXT_OUTPUT), **args)
+    return told, decoded(made, what)
+
+
+def decoded(data: bytes, what: str, most: int = MOST_TEXT) -> str:
+    """The text that a task gave, of so many characters at most, which are counted before. Raises ToolError for anything
+    else."""
+    with unbroken(what):
+        if len(data) > 4 * most or (len(data) > most and len(data.translate(None, _FOLLOWING)) > most):
+            raise ValueError("too long a text")
+        return data.decode()
 
 
 def listed(data: bytes, what: str) -> list[Any]:

@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from servers import differences
-from servers.differences import unified
+from servers.differences import ALL_LINES, of_file, unified
 
 NAMES = ("a (now)", "a (after)")
 
 
-def lines(text: str) -> list[str]:
-    return [f"{line}\n" for line in text.split()]
+def lines(text: str) -> bytes:
+    return "".join(f"{line}\n" for line in text.split()).encode()
 
 
 def test_a_difference_is_what_diff_prints() -> None:
-    found = unified(lines("one two three"), lines("one three four"), NAMES)
+    found = unified(lines("one two three"), lines("one three four"), NAMES, 3, 1_000)
     assert found == "--- a (now)\n+++ a (after)\n@@ -1,3 +1,3 @@\n one\n-two\n three\n+four\n"
-    assert unified(lines("one two"), lines("one two"), NAMES) == ""
+    assert unified(lines("one two"), lines("one two"), NAMES, 3, 1_000) == ""
 
 
-@pytest.mark.parametrize("odd", ["\ud800\n", "\x00\n", "“ü”\n", ""])
+def test_all_lines_are_shown_where_that_is_asked_for() -> None:
+    many = " ".join(map(str, range(100)))
+    found = of_file("a", lines(many), lines(f"{many} x"), 1_000, ALL_LINES)
+    assert found is not None
+    assert found.splitlines()[3:] == [*(f" {n}" for n in range(100)), "+x"]
+
+
+@pytest.mark.parametrize("odd", ["\x00\n", "“ü”\n", "\u2028", "\r\n"])
 def test_any_text_can_be_compared(odd: str) -> None:
-    assert f"-{odd}" in unified([odd], ["other\n"], NAMES)
+    assert f"-{odd}" in (unified(odd.encode(), b"other\n", NAMES, 3, 1_000) or "")
+
+
+def test_what_is_no_text_can_be_compared() -> None:
+    assert unified(b"\xff\n", b"other\n", NAMES, 3, 1_000) is not None
 
 
 def test_texts_that_are_slow_to_compare_are_shown_as_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every second line stands often, but too seldom for difflib to pass over; none has an equal neighbour.
     monkeypatch.setattr(differences, "SECONDS", 1)
     old, new = ([f"{n % 100}\n" if n % 2 else f"{side}{n}\n" for n in range(14_000)] for side in "xy")
-    found = unified(old, new, NAMES).splitlines(keepends=True)
+    texts = ["".join(side).encode() for side in (old, new)]
+    found = (unified(*texts, NAMES, 3, 1_000_000) or "").splitlines(keepends=True)
     assert found[2] == "@@ -1,14000 +1,14000 @@\n"
     assert found[3:14_003] == [f"-{line}" for line in old]
     assert found[14_003:] == [f"+{line}" for line in new]
+    assert unified(*texts, NAMES, 3, 1_000) is None
+
+
+def test_a_long_text_is_not_divided_into_lines_beside_other_work() -> None:
+    """20 MB of short lines took 1.1 GB of the bot and held up its other threads, for a difference nobody was shown."""
+    long = b"ab\n" * (7 << 20)
+    tracemalloc.start()
+    try:
+        assert of_file("a", long, b"x\n", 100_000) is None
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()

@@ -187,6 +187,17 @@ async def test_formulas_in_a_table_that_becomes_text_are_said_on_the_card(tmp_pa
     assert [one.endswith(said) for one in summaries] == [True, True, False, False]
 
 
+async def test_a_change_that_is_too_long_to_be_shown_is_said_on_the_card(tmp_path: Path) -> None:
+    root = tmp_path / "files"
+    root.mkdir()
+    (root / "a.txt").write_text("x\n")
+    (root / "b.md").write_text("ab\n" * 40_000)
+    async with gated(tmp_path / "logs", "document", server([root], Clock())) as gate:
+        preview = (await gate.look("convert_format", source="a.txt", destination="b.md")).preview
+    assert preview.summary == "Convert a.txt to b.md (what changes in it is too much to be shown)"
+    assert preview.diff == "+a.txt\n+b.md (in place of the present one, which goes to the trash)\n"
+
+
 def test_text_in_an_excel_file_is_never_a_formula() -> None:
     made = tasks.convert(b'a,b\n=1+1,"@SUM(A1)"\n', ".csv", ".xlsx", "")[1]
     with zipfile.ZipFile(io.BytesIO(made)) as archive:

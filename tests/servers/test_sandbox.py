@@ -6,9 +6,11 @@ import asyncio
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import signal
 import socket
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -428,6 +430,26 @@ def test_a_head_with_a_number_of_many_digits_is_refused(number: str) -> None:
     text = f'{{"told": {{"a": [{number}]}}}}'.encode()
     with pytest.raises(ValueError, match="too many digits"):
         unpacked(len(text).to_bytes(8, "big") + text)
+
+
+@pytest.mark.parametrize(
+    "number", ["2.22507385850720113605740979670913197593481954635e-308", "7" * 60, "2225e-316", "2225E-0316"]
+)
+def test_numbers_that_take_long_to_be_read_are_read_step_by_step(number: str) -> None:
+    """8 MB of them took 0.3 s in one step, in which no other thread runs."""
+    steps = 0
+
+    def count(frame: object, event: str, of: object) -> None:
+        nonlocal steps
+        steps += event == "call"
+
+    sys.setprofile(count)
+    try:
+        found = protocol.parsed(f"[{', '.join([number] * 11_000)}]".encode())
+    finally:
+        sys.setprofile(None)
+    assert found == [json.loads(number)] * 11_000
+    assert steps > 11_000
 
 
 def test_a_text_of_very_many_digits_is_no_number() -> None:

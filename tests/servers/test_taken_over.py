@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +19,9 @@ from servers.sandbox.calling import Sandbox
 from tests.servers.mail import Taken, maildir, posting
 from tests.servers.taken_over import BODIES
 from tests.servers.test_data_query import data
+from tests.servers.test_document_reading import documents
 from tests.servers.test_knowledge_tools import knowing
+from tests.servers.test_meeting_tools import gate_over
 
 CHANGES = [{"table": "t", "op": "update", "where": {"id": 1}, "values": {"name": "x"}}]
 READS: dict[str, dict[str, Any]] = {
@@ -92,3 +95,29 @@ async def test_a_mail_goes_to_nobody_but_those_shown_and_says_nothing_else(
         assert taken.mails == []
         await gate("send_draft", draft_id=draft_id, **bound)
         assert [mail.rcpt_tos for mail in taken.mails] == [["bob@example.com"]]
+
+
+@pytest.mark.usefixtures("taken_over")
+async def test_no_text_of_a_document_is_longer_than_one_may_be(tmp_path: Path) -> None:
+    """64 MB became 256 MB where one sign was wide, and held up the event loop."""
+    for name in ("a.docx", "b.docx"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "c.docx").write_bytes(b"no text")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        *(("extract_text", {"path": f"{name}.docx"}) for name in "ac"),
+        ("diff_documents", {"first": "a.docx", "second": "b.docx"}),
+    ]
+    async with documents(tmp_path) as ask:
+        tracemalloc.start()
+        try:
+            for tool, args in calls:
+                assert "is broken, or too much to open" in await ask.refused(tool, **args)
+            assert tracemalloc.get_traced_memory()[1] < 100 << 20
+        finally:
+            tracemalloc.stop()
+    async with gate_over(tmp_path, a_docx=b"", c_docx=b"no text") as gate:
+        for name in "ac":
+            said = await gate.refused(
+                "preview_minutes", call={"source": f"{name}.docx", "destination": "d.md"}
+            )
+            assert "is broken, or too much to open" in said

@@ -1,0 +1,21 @@
+"""A process that a document has taken over: whatever it is asked for, it gives 36 MB of text with a wide sign in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.servers.taken_over import Answer
+
+TEXT = b"x" * (32 << 20) + "😀".encode()
+
+
+def text(data: bytes, **args: Any) -> Answer:
+    return {"pages": 0, "guessed": ""}, b"\xff" if data == b"no text" else TEXT
+
+
+def compare(first: bytes, second: bytes, endings: Sequence[str], **args: Any) -> Answer:
+    return {"added": 1, "removed": 0, "changed": 0, "found": [{}, {}], "guessed": ["", ""]}, TEXT
+
+
+TASKS = {"text": text, "compare": compare}
