@@ -12,6 +12,7 @@ import pytest
 from gate.rules.action import CallClass, Json, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
+from gate.rules.canonical_targets import too_many_targets
 from gate.rules.plans import LARGE
 from gate.rules.policy import Policy, decide
 from gate.rules.ports import Note
@@ -164,6 +165,38 @@ def listed(repeated: str, size: int, end: str) -> Json:
     """As many texts of this size that repeat this as arguments may have, each ending in another way."""
     one = (repeated * size)[:size]
     return largest(lambda n: [f"{one}{number}.{end}" for number in range(n)], MAX_BYTES - 100)
+
+
+# What the names and texts of a list with very many of them hold, each of which is held against the names of secret
+# files as a pattern: how many there are, not how long they are, is what takes long.
+PATTERNS: dict[str, tuple[str, str, Callable[[int], Json]]] = {
+    "names of fields": ("create_x", "path", lambda n: {f"*{i}": "*" for i in range(n)}),
+    "braces in names": ("create_x", "data", lambda n: {f"{{{i}": "{" for i in range(n)}),
+    "ends of classes": ("create_x", "id", lambda n: {f"]{i}": "]" for i in range(n)}),
+    "a text that is a list": ("create_x", "path", lambda n: json.dumps([f"[*</{i}" for i in range(n)])),
+    "keys in a command": (
+        "run_command",
+        "command",
+        lambda n: json.dumps([f"[{{[</.pem{i}" for i in range(n)]),
+    ),
+    "processes in a command": (
+        "run_command",
+        "command",
+        lambda n: json.dumps([f"[[/proc/{i}" for i in range(n)]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("tool", "name", "make"), PATTERNS.values(), ids=PATTERNS)
+def test_no_call_of_very_many_short_patterns_is_held_against_the_rules(
+    tool: str, name: str, make: Callable[[int], Json]
+) -> None:
+    args = {name: largest(make, MAX_BYTES - 100)}
+    assert too_many_targets(None, args)
+    assert not too_many_targets(None, {name: make(1_500)})
+    given = ({**args, "n": number} for number in range(3))
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
+    assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), 3, LIMIT) < LIMIT
 
 
 def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:

@@ -42,6 +42,10 @@ COST_OF_A_FORM = 3  # as against a target without other forms
 # The same for one with signs of calls, variables or encodings, or with a way up: all its forms are made.
 COST_OF_SIGNS = 5
 SIGNS = re.compile(r"[(=%$@~]|\.\.")
+COST_OF_A_PATTERN = (
+    2  # the same for a text or a name that is held against the names of gated files as a pattern
+)
+PATTERN = re.compile(r"[*?\[\]{}]")
 # Characters of all targets that are searched for names, each of which takes up to 0.0001 ms, and how many of them the
 # beginning of a name, a line and another sign take as long as: the last two where a word is called as a secret file is
 MOST_SEARCHED, COST_OF_A_BEGINNING, COST_OF_A_LINE, COST_OF_ANOTHER_SIGN = 450_000, 6, 80, 10
@@ -249,7 +253,7 @@ class FormCount:
         forms = (text, *(_forms_to_count(text, of)))
         self.searched += COST_OF_A_BEGINNING * sum(map(_beginnings_at_its_end, forms))
         self.names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
-        self.work += COST_OF_SIGNS if SIGNS.search(text) else 0
+        self.work += COST_OF_SIGNS if SIGNS.search(text) else COST_OF_A_PATTERN if PATTERN.search(text) else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
         self.work += 1 + COST_OF_A_FORM * others
         self.widest = max(self.widest, len(forms))
