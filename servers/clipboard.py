@@ -429,8 +429,8 @@ def _plan(held: Held, text: str) -> Plan:
 
 
 def _changed(old: str, new: str) -> str | None:
-    texts = (text.encode("utf-8", "replace") for text in (old, new))
-    return differences.unified(*texts, ("", ""), 1, MOST_CHANGED)
+    first, second = old.encode("utf-8", "replace"), new.encode("utf-8", "replace")
+    return differences.unified(first, second, ("", ""), 1, MOST_CHANGED)
 
 
 def _lines(text: str, what: str) -> str:

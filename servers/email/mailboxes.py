@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.headerregistry import Address
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -23,7 +23,7 @@ from servers.filesystem import disk, file_ops, listing
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
-from servers.sandbox.calling import SANDBOX, Job, Limits, Portions, Result
+from servers.sandbox.calling import SANDBOX, TOO_MUCH, Job, Limits, Portions, Result, decoded, unbroken
 
 INBOX, DRAFTS, SENT, OUTBOX = "INBOX", "Drafts", "Sent", "Outbox"
 LARGEST = 20 << 20  # bytes of one message
@@ -193,12 +193,16 @@ def told(
 
 def _told(some: Sequence[tuple[Letter, bytes]], result: Result) -> Iterator[tuple[Letter, Facts, list[str]]]:
     """What was said of the first of them."""
-    rest = memoryview(result.data)
+    at = 0
     for (letter, _), facts in zip(some, result.told["found"], strict=False):
-        texts = []
-        for size in facts.pop("sizes", ()):
-            texts.append(str(rest[:size], "utf-8", "replace"))
-            rest = rest[size:]
+        name = letter.place.said
+        try:
+            ends = [*accumulate(facts.pop("sizes", ()), initial=at)]
+            texts = [decoded(result.data[start:end], name) for start, end in pairwise(ends)]
+        except (AttributeError, TypeError, ToolError):  # a mail may have taken the process over
+            yield letter, {"wrong": f"{name} {TOO_MUCH}"}, []
+            continue
+        at = ends[-1]
         yield letter, facts, texts
 
 
@@ -243,7 +247,8 @@ class Account:
             answers=answers,
             fields=fields,
         )
-        return outgoing.told(facts, data, self.sender)
+        with unbroken("This mail"):
+            return outgoing.told(facts, data, self.sender)
 
     @property
     def _me(self) -> list[str]:
@@ -260,7 +265,8 @@ class Account:
         letter = self.boxes.wanted(asked.draft_id, DRAFTS)
         data = bytes_of(letter.place)
         facts, made = one("email.ready", "The draft", [data], sender=self._me, edits=asked.edits)
-        return data, outgoing.told(facts, made, self.sender)
+        with unbroken("The draft"):
+            return data, outgoing.told(facts, made, self.sender)
 
     def mail_server(self) -> Post:
         if self.post is None:

@@ -93,7 +93,7 @@ class Index:
         named = bool(facts.get("named"))
         row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"), partly, named)
         added = self._base.execute(_LETTER, row)
-        if texts:
+        if len(texts) == len(TEXTS):
             self._base.execute(_WORDS, (added.lastrowid, *texts))
 
 

@@ -16,7 +16,7 @@ from servers.data import sources
 from servers.email import mailboxes
 from servers.sandbox import calling
 from servers.sandbox.calling import Sandbox
-from tests.servers.mail import Taken, maildir, posting
+from tests.servers.mail import Taken, maildir, mailing, posting
 from tests.servers.taken_over import BODIES
 from tests.servers.test_data_query import data
 from tests.servers.test_document_reading import documents
@@ -121,3 +121,18 @@ async def test_no_text_of_a_document_is_longer_than_one_may_be(tmp_path: Path) -
                 "preview_minutes", call={"source": f"{name}.docx", "destination": "d.md"}
             )
             assert "is broken, or too much to open" in said
+
+
+@pytest.mark.parametrize("lie", ["long", "bytes", "sizes", "list"])
+async def test_a_mail_with_texts_that_are_none_is_named_and_the_search_goes_on(
+    tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    monkeypatch.setattr(calling, "SANDBOX", made)
+    home = maildir(tmp_path)
+    for name in (*(home / "cur").iterdir(), *(home / "new").iterdir()):
+        name.unlink()
+    (home / "cur" / "9.x:2,S").write_text(f"Subject: x\n\n{lie}")
+    async with mailing(home) as gate:
+        found = await gate("search_emails", text="x")
+    assert found["messages"] == []
+    assert "is broken, or too much to open" in found["note"]

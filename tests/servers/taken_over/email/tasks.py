@@ -1,7 +1,8 @@
-"""A process that a draft has taken over: it says what an honest one does, and gives another mail."""
+"""A process that a mail has taken over: it gives another mail than the draft that it shows, and texts that are none."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from servers.email.tasks import ready
@@ -17,4 +18,16 @@ def other(data: bytes, **args: Any) -> Answer:
     return facts, made
 
 
-TASKS = {"ready": other}
+def indexed(*mails: bytes, names: Sequence[str]) -> Answer:
+    """What is wrong with each is the last word of the mail."""
+    told: dict[bytes, tuple[Any, bytes]] = {
+        b"long": ({"sizes": [32 << 20, 4]}, b"x" * (32 << 20) + "😀".encode()),
+        b"bytes": ({"sizes": [1]}, b"\xff"),
+        b"sizes": ({"sizes": ["a", {}]}, b""),
+        b"list": ([], b""),
+    }
+    facts, texts = zip(*(told[mail.split()[-1]] for mail in mails), strict=True)
+    return {"found": facts}, b"".join(texts)
+
+
+TASKS = {"ready": other, "indexed": indexed}
