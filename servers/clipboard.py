@@ -191,7 +191,6 @@ def _past(number: int, at: str, why: Why, text: str) -> Past:
 
 SECONDS, SETTLED = 5.0, 1.0
 LARGEST = 1 << 20  # bytes of text that are read
-MOST_CHANGED = 200_000  # characters that are shown of what changes
 _NO_SCREEN = re.compile("display|wayland|connect", re.IGNORECASE)  # all programs say one of these words
 _TEXT = re.compile(r"UTF8_STRING|STRING|TEXT|text/plain.*")
 _NONE = (
@@ -421,16 +420,8 @@ def mark(held: Held) -> str:
 def _plan(held: Held, text: str) -> Plan:
     if held.kind != "other" and held.text == text:
         raise ToolError("That would change nothing: this is in the clipboard already.")
-    lines = _changed(_lines(held.text, held.what), _lines(text, ""))
-    if lines is None:
-        lines = _changed(f"({len(held.text):,} characters)\n", _lines(text, ""))
-    change = "\n".join((lines or "").splitlines()[2:])
+    change = differences.change(_lines(held.text, held.what), _lines(text, ""))
     return Plan(change=change, expected_sha256=mark(held), restorable=held.kind != "other")
-
-
-def _changed(old: str, new: str) -> str | None:
-    first, second = old.encode("utf-8", "replace"), new.encode("utf-8", "replace")
-    return differences.unified(first, second, ("", ""), 1, MOST_CHANGED)
 
 
 def _lines(text: str, what: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from servers.sandbox.calling import SANDBOX, Job, Limits, decoded
 
 SECONDS = 5
+LONGEST = 60_000  # characters of a text that is shown whole: no more can be set
 ALL_LINES = 1 << 30  # around what differs
 
 
@@ -19,9 +20,27 @@ def unified(old: bytes, new: bytes, names: tuple[str, str], around: int, most: i
     args = {"names": names, "around": around, "seconds": SECONDS, "most": most}
     limits = Limits(seconds=2 * SECONDS, output=4 * most + (1 << 20))
     result = SANDBOX.call(Job("formats.difference", (old, new), args, limits=limits))
-    return None if result.refused or result.told.get("more") else decoded(result.data, names[0], most)
+    return (
+        None
+        if result.refused or result.told.get("more")
+        else decoded(result.data, names[0] or "The text", most)
+    )
 
 
 def of_file(said: str, old: bytes, new: bytes, most: int, around: int = 3) -> str | None:
     """The same for a text file as it is now and as it would be."""
     return unified(old, new, (f"{said} (now)", f"{said} (after)"), around, most)
+
+
+def change(old: str, new: str) -> str:
+    """The same for two texts without names, with one line around what differs. In place of one that is too long stands
+    how long it is."""
+    found = _changed(old, new)
+    if found is None:
+        found = _changed(*(t if len(t) <= LONGEST else f"({len(t):,} characters)\n" for t in (old, new)))
+    return "\n".join((found or "").splitlines()[2:])
+
+
+def _changed(old: str, new: str) -> str | None:
+    first, second = (text.encode("utf-8", "replace") for text in (old, new))
+    return unified(first, second, ("", ""), 1, 4 * LONGEST)

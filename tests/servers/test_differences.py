@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from servers import differences
-from servers.differences import ALL_LINES, of_file, unified
+from servers.differences import ALL_LINES, change, of_file, unified
 
 NAMES = ("a (now)", "a (after)")
 
@@ -59,3 +59,12 @@ def test_a_long_text_is_not_divided_into_lines_beside_other_work() -> None:
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_of_a_change_of_a_long_text_what_comes_is_shown_whole() -> None:
+    long = "a line\n" * 100_000
+    assert change(long, "x\n" * 3) == "@@ -1 +1,3 @@\n-(700,000 characters)\n+x\n+x\n+x"
+    assert change(long, f"{long}end\n") == "@@ -99999,2 +99999,3 @@\n a line\n a line\n+end".replace(
+        "@@ -99999,2 +99999,3 @@\n a line\n", "@@ -100000 +100000,2 @@\n"
+    )
+    assert change("\n" * 50_000, "x\n").count("\n-") == 50_000
