@@ -8,7 +8,7 @@ from typing import TypeVar
 from mcp.server.mcpserver.resolve import Sample
 
 from servers.meeting.minutes import ActionItem, Decision, Line, Minutes, action_item, sentence
-from servers.model_answers import Answer, Cited, about, answer_text, cited, refusal
+from servers.model_answers import PROMPT_CHARS, Answer, Cited, about, answer_text, cited, refusal
 
 Found = TypeVar("Found", bound=Decision | ActionItem)
 TASK = (
@@ -20,7 +20,7 @@ TASK = (
 
 def question(notes: str) -> Sample | None:
     """What the model is asked: each line of the notes is a source. None where they are too long."""
-    return about(TASK, notes.splitlines())
+    return about(TASK, notes.splitlines()) if len(notes) <= PROMPT_CHARS else None
 
 
 def completed(found: Minutes, told: Answer, notes: str) -> tuple[Minutes, str]:
@@ -28,7 +28,7 @@ def completed(found: Minutes, told: Answer, notes: str) -> tuple[Minutes, str]:
     was asked. Names and days are kept only where they stand in the notes."""
     if refused := refusal(told):
         return found, f"By rules: no model answered ({refused})."
-    if not (answer := answer_text(told)):
+    if not (answer := answer_text(told)) or len(notes) > PROMPT_CHARS:
         return found, ""
     sources = notes.splitlines()
     quoted, dropped = cited(answer, sources)

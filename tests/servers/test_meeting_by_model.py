@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 from gate.rules.sampling import SamplingRecord, recorded_by
@@ -103,3 +104,13 @@ async def test_what_a_model_adds_to_full_minutes_is_counted_with_what_they_leave
     assert seen["note"] == (
         "By rules and a model. Minutes hold 500 of a kind, so some are left out: 3 decisions."
     )
+
+
+def test_notes_that_are_too_long_to_be_asked_about_are_not_divided_into_lines() -> None:
+    long = "ab\n" * (2 << 20)
+    tracemalloc.start()
+    try:
+        assert by_model.question(long) is None
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
