@@ -22,7 +22,7 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
 from servers.sandbox import protocol
-from servers.sandbox.calling import JSON_OUTPUT, Limits, run, unbroken
+from servers.sandbox.calling import JSON_OUTPUT, Limits, read, run, unbroken
 from servers.text_encoding import HEAD
 
 LARGEST = 128 << 20  # bytes
@@ -323,13 +323,13 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
     if not one.document:
         return _plain(data)
     try:
-        told, made = run("formats.text", one.said, [data], ending=_ending(one))
+        told, made = read("formats.text", one.said, data, ending=_ending(one))
     except ToolError:
         change.skipped.append(f"{one.said} (broken, or too much to open)")
         return ""
     why = told["guessed"] or ("" if made.strip() else "has no text")
     change.skipped += [f"{one.said} ({why})"] if why else []
-    return made.decode()
+    return made
 
 
 def _plain(data: bytes) -> str:
@@ -347,8 +347,8 @@ def _unmarked(one: Seen, data: bytes, change: Change) -> str:
     mail: list[tuple[str, dict[str, Any]]] = [("email.text", {}), ("email.text", {"attachments": False})]
     for task, args in mail if ending in (".eml", ".mbox") else [("formats.text", {"ending": ending})]:
         with suppress(ToolError):
-            told, made = run(task, one.said, [data], **args)
+            told, made = read(task, one.said, data, **args)
             change.skipped += [f"{one.said} ({told['guessed']})"] if told["guessed"] else []
-            return made.decode()
+            return made
     change.skipped.append(f"{one.said} (cannot be read as {ending}: taken in as it stands)")
     return _plain(data)

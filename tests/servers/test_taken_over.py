@@ -14,6 +14,9 @@ import pytest
 
 from servers.data import sources
 from servers.email import mailboxes
+from servers.filesystem import disk
+from servers.filesystem.paths import Roots
+from servers.knowledge import indexing
 from servers.sandbox import calling
 from servers.sandbox.calling import Sandbox
 from tests.servers.mail import Taken, maildir, mailing, posting
@@ -136,3 +139,13 @@ async def test_a_mail_with_texts_that_are_none_is_named_and_the_search_goes_on(
         found = await gate("search_emails", text="x")
     assert found["messages"] == []
     assert "is broken, or too much to open" in found["note"]
+
+
+@pytest.mark.usefixtures("taken_over")
+async def test_no_text_that_is_indexed_is_longer_than_one_may_be(tmp_path: Path) -> None:
+    change = indexing.Change()
+    for number, content in enumerate((b"", b"no text")):
+        (tmp_path / f"{number}.docx").write_bytes(content)
+        seen = indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
+        assert indexing._text(Roots.at([tmp_path]), seen, change) == ""
+    assert change.skipped == [f"{number}.docx (broken, or too much to open)" for number in (0, 1)]
