@@ -42,9 +42,8 @@ COST_OF_A_FORM = 3  # as against a target without other forms
 # The same for one with signs of calls, variables or encodings, or with a way up: all its forms are made.
 COST_OF_SIGNS = 5
 SIGNS = re.compile(r"[(=%$@~]|\.\.")
-COST_OF_A_PATTERN = (
-    2  # the same for a text or a name that is held against the names of gated files as a pattern
-)
+# The same for a text or a name that is held against the names of gated files as a pattern
+COST_OF_A_PATTERN = 2
 PATTERN = re.compile(r"[*?\[\]{}]")
 # Characters of all targets that are searched for names, each of which takes up to 0.0001 ms, and how many of them the
 # beginning of a name, a line and another sign take as long as: the last two where a word is called as a secret file is
