@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -156,9 +156,13 @@ def remove(spot: Spot) -> None:
 
 
 def _writable(spot: Spot) -> None:
-    """Let us remove what is in a folder of ours: one that its owner may only read keeps its names."""
-    os.chmod(spot.name, 0o700, dir_fd=spot.folder)
+    """Let us remove what is in a folder of ours: one that its owner may only read keeps its names.
+
+    A link that took its place is not followed: its mode is that of a folder elsewhere.
+    """
     with _entered(spot) as folder, os.scandir(folder) as scan:
+        with suppress(PermissionError):  # somebody else's, which we may be allowed to empty all the same
+            os.fchmod(folder, 0o700)
         for name in [one.name for one in scan if one.is_dir(follow_symlinks=False)]:
             _writable(Spot(folder, name, spot.said))
 
