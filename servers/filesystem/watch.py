@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -201,11 +202,16 @@ def watching(roots: Roots) -> list[str]:
     return sorted(place.said for root in roots.roots for place in _places(roots, root))
 
 
-def _places(roots: Roots, root: Root) -> list[Place]:
-    found: list[Watch | None] = []
+def _places(roots: Roots, root: Root) -> Iterator[Place]:
+    """The folders that are watched, without what no watch of ours is about."""
     with suppress(ToolError), private(root, "watches", make=False) as folder:
-        found = [_read(Spot(folder, name, name)) for name in os.listdir(folder) if name.endswith(".json")]
-    return [roots.place(root, paths.split(watch.path)) for watch in found if watch]
+        names = (name for name in os.listdir(folder) if name.endswith(".json"))
+        for name in islice(names, MOST_WATCHES):
+            with suppress(ToolError):
+                watch = _read(Spot(folder, name, name))
+                path, watch = watch.path if watch else None, None
+                if path is not None:
+                    yield roots.place(root, paths.split(path))
 
 
 def _file(place: Place) -> str:

@@ -153,6 +153,19 @@ async def test_a_record_that_this_server_has_not_written_is_no_watch(tmp_path: P
         assert "is not watched" in await ask.refused("unwatch_folder", path="reports")
 
 
+@pytest.mark.parametrize("path", ["../x", ".countersign", "a\\u0000b"])
+async def test_a_watch_on_what_is_no_path_is_left_out_of_the_watched_folders(
+    tmp_path: Path, path: str
+) -> None:
+    """One of them made every list of changes fail."""
+    root = sample(tmp_path)
+    async with files(root) as ask:
+        await ask("watch_folder", path="reports")
+        (kept,) = (root / ".countersign/watches").iterdir()
+        kept.with_name("z.json").write_text(kept.read_text().replace('"reports"', f'"{path}"', 1))
+        assert (await ask("list_changes", path="reports"))["watching"] == ["reports"]
+
+
 async def test_a_forged_manifest_in_the_trash_is_left_alone(tmp_path: Path) -> None:
     root = sample(tmp_path)
     async with files(root) as ask:
