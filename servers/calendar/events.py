@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from servers.calendar import times
 from servers.calendar.times import Moment
 from servers.filesystem import disk, listing
-from servers.filesystem.models import Item, Sha256, Strict
+from servers.filesystem.models import Entry, Item, Sha256, Strict
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
 from servers.sandbox.calling import Job, Limits, Portions, run
@@ -161,6 +161,7 @@ class Deleted(BaseModel):
     file: str
     sha256: Sha256 = Field(description="of what is there now; “absent” when the event was alone in its file")
     trash_id: str = Field(description="where the file before is kept, to restore it")
+    entry: Entry
     kept_until: datetime
 
 

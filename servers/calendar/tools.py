@@ -44,6 +44,7 @@ from servers.filesystem import answers, disk, file_ops, trash
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Roots
+from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 from servers.tool_metadata import Card, bound, call, change, reading, unchanged
@@ -225,16 +226,18 @@ class Tools:
         if rest == file.data:
             raise ToolError(f"{file.place.said} cannot be taken apart. Delete {event_id} by hand.")
         if found.others:
-            after, trash_id = file_ops.replace(file.place, rest, with_it, at)
+            after, kept = file_ops.replace(file.place, rest, with_it, at)
+            sha256 = after.sha256
         else:
-            manifest, _ = file_ops.delete([file.place], {file.place.said: with_it}, at)
-            after, trash_id = None, manifest.id
+            kept, _ = file_ops.delete([file.place], {file.place.said: with_it}, at)
+            sha256 = disk.ABSENT
         return Deleted(
             event_id=event_id,
             title=found.main.title,
             file=file.place.said,
-            sha256=after.sha256 if after else disk.ABSENT,
-            trash_id=trash_id,
+            sha256=sha256,
+            trash_id=kept.id,
+            entry=kept.entry,
             kept_until=at + trash.KEEP,
         )
 
@@ -320,7 +323,7 @@ CARDS: dict[str, Card] = {
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The file before stays in .countersign/trash",
         keeps_days=KEEP.days,
-        undo=[call("restore_file", trash_id="{result.trash_id}", expected_sha256="{result.sha256}")],
+        undo=[call("restore_file", **FROM_TRASH, expected_sha256="{result.sha256}")],
         drift=_SAME_FILE,
     ),
     **WAYS_BACK,

@@ -161,6 +161,7 @@ class RowsPlan(BaseModel):
     effect: str = Field(description="what is done to how many rows: “Add 1 row to”, “Change 2 rows of”")
     expected: str = Field(description="SHA-256 over the rows that change, as they are now")
     can_undo: bool = Field(description="whether they can be put back exactly, triggers and all")
+    kept: str | None = Field(default=None, description="SHA-256 over the record that is put back")
 
 
 class RowsChanged(BaseModel):
@@ -171,6 +172,7 @@ class RowsChanged(BaseModel):
     removed: int
     record: str = Field(description="where the rows before are kept, to put them back")
     state: str = Field(description="SHA-256 over these rows as they are now")
+    kept: str = Field(description="SHA-256 over that record, as restore_rows wants it")
 
 
 class RowsState(BaseModel):

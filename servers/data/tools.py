@@ -38,7 +38,7 @@ from servers.data.models import (
 )
 from servers.filesystem import answers, path_arguments
 from servers.filesystem.answers import counted, spoken
-from servers.filesystem.models import ExpectedArg, Written
+from servers.filesystem.models import ExpectedArg, ExpectedKept, Written
 from servers.filesystem.paths import Place, Roots
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK, bytes_of, makes, put, target
@@ -252,9 +252,11 @@ class Tools:
         return _changed(place, writing.write(place, changes, expected, self.clock()))
 
     @spoken
-    def restore_rows(self, record: RecordArg, expected: ExpectedRows = None) -> RowsChanged:
+    def restore_rows(
+        self, record: RecordArg, expected: ExpectedRows = None, expected_record: ExpectedKept = None
+    ) -> RowsChanged:
         """Put rows back to what they were before a change. Without `expected` they must be as the change left them."""
-        return _changed(*writing.restore(self.roots, record, expected, self.clock()))
+        return _changed(*writing.restore(self.roots, (record, expected_record), expected, self.clock()))
 
 
 def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.Told:
@@ -315,7 +317,12 @@ ExpectedRows = Annotated[
 def _changed(place: Place, done: writing.Written) -> RowsChanged:
     counts = {name: done.counts.get(name, 0) for name in ("added", "changed", "removed")}
     return RowsChanged(
-        path=place.said, rows=sum(counts.values()), record=done.record, state=done.state, **counts
+        path=place.said,
+        rows=sum(counts.values()),
+        record=done.record,
+        state=done.state,
+        kept=done.kept,
+        **counts,
     )
 
 
@@ -327,7 +334,12 @@ _ROWS: dict[str, Any] = {
     "undo": [
         {
             "when": "{capture.plan.can_undo}",
-            **call("restore_rows", record="{result.record}", expected="{result.state}"),
+            **call(
+                "restore_rows",
+                record="{result.record}",
+                expected="{result.state}",
+                expected_record="{result.kept}",
+            ),
         }
     ],
     "drift": {**call("check_rows", record="{result.record}"), "same": {"state": "{result.state}"}},
@@ -402,7 +414,7 @@ CARDS: dict[str, Card] = {
         noun="{capture.plan.path|name}",
         capture={"plan": call("preview_restore_rows", record="{args.record}")},
         preview=_DIFFERENCE,
-        **_ROWS,
+        **{**_ROWS, "bind": bound("expected", expected_record="kept")},
     ),
     **WAYS_BACK,
 }

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.data import sources
 from servers.data.models import Change
-from servers.filesystem import disk, trash
+from servers.filesystem import disk, paths, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
 from servers.filesystem.text import read_at
@@ -123,12 +123,19 @@ def keep(place: Place, rows: bytes, at: datetime) -> str:
     return name
 
 
-def load(roots: Roots, record: str) -> tuple[Place, bytes]:
-    """The database of a record and its rows, as JSON. Raises ToolError when there is none of that id."""
+def load(roots: Roots, record: str, expected: str | None = None) -> tuple[Place, bytes]:
+    """The database of a record and its rows, as JSON. `expected`: fingerprint of both; None: any. Raises ToolError when
+    there is none of that id, or another one."""
+    place, rows = _load(roots, record)
+    trash.must_be_kept(trash.fingerprint(place.said, rows), expected)
+    return place, rows
+
+
+def _load(roots: Roots, record: str) -> tuple[Place, bytes]:
     for root in roots.roots if _ID.match(record) else ():
         with suppress(ToolError), private(root, _FOLDER, make=False) as folder:
             head, _, rows = disk.record(Spot(folder, record, record), _LARGEST).partition(_ROWS)
-            return roots.place(root, tuple(_path(head).split("/"))), rows.removesuffix(b"}")
+            return roots.place(root, paths.split(_path(head))), rows.removesuffix(b"}")
     raise ToolError("There is no record of that id; perhaps its 30 days are over. Change the rows by hand.")
 
 
@@ -150,6 +157,7 @@ class Written(NamedTuple):
     record: str
     counts: dict[str, int]  # rows added, changed and removed
     state: str  # digest of these rows after the change
+    kept: str  # fingerprint of the record
 
 
 def preview(place: Place, changes: Sequence[Change]) -> dict[str, Any]:
@@ -164,7 +172,7 @@ def preview_back(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
     place, kept = load(roots, record)
     with sources.reading(place) as file:
         told = sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS)
-    return place, _plan(place.said, told)
+    return place, {**_plan(place.said, told), "kept": trash.fingerprint(place.said, kept)}
 
 
 def _plan(said: str, answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
@@ -177,9 +185,12 @@ def write(place: Place, changes: Sequence[Change], expected: str | None, at: dat
     return _made(place, at, "write", _json(changes), expected)
 
 
-def restore(roots: Roots, record: str, expected: str | None, at: datetime) -> tuple[Place, Written]:
-    """Put the rows of a record back. `expected`: digest of the rows now; None: as the change left them."""
-    place, kept = load(roots, record)
+def restore(
+    roots: Roots, record: tuple[str, str | None], expected: str | None, at: datetime
+) -> tuple[Place, Written]:
+    """Put the rows of a record back, by its id and its fingerprint (None: any). `expected`: digest of the rows now;
+    None: as the change left them."""
+    place, kept = load(roots, *record)
     return place, _made(place, at, "restore", kept, expected)
 
 
@@ -200,7 +211,7 @@ def _made(place: Place, at: datetime, task: str, given: bytes, expected: str | N
             raise ToolError(f"{place.said} is being written by another program. Try again in a minute.")
         record = keep(place, kept, at)
         put(here, file, before, after)
-        return Written(record, told["counts"], told["state"])
+        return Written(record, told["counts"], told["state"], trash.fingerprint(place.said, kept))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from servers.filesystem.models import Item, Sha256, Strict
+from servers.filesystem.models import Entry, Item, Sha256, Strict
 
 LONGEST_LIST, LONGEST_SUBJECT, LONGEST_BODY = 8000, 500, 40_000
 
@@ -140,6 +140,7 @@ class Deleted(BaseModel):
     file: str
     sha256: Sha256 = Field(description="“absent”: what is there now")
     trash_id: str = Field(description="where the draft is kept, to restore it")
+    entry: Entry
     kept_until: datetime
 
 

@@ -43,6 +43,7 @@ from servers.filesystem import answers, disk, file_ops, listing, trash
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item, Sha256
 from servers.filesystem.paths import Place
+from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 from servers.model_answers import Answer, about, asking, samples
@@ -237,13 +238,14 @@ class Tools:
         name = letter.place.said
         facts, _ = mailboxes.one("email.mail", name, [mailboxes.bytes_of(letter.place)], said=name)
         expected = None if expected_sha256 is None else {letter.place.said: expected_sha256}
-        manifest, _ = file_ops.delete([letter.place], expected, at)
+        kept, _ = file_ops.delete([letter.place], expected, at)
         return Deleted(
             draft_id=draft_id,
             what=facts["subject"],
             file=letter.place.said,
             sha256=disk.ABSENT,
-            trash_id=manifest.id,
+            trash_id=kept.id,
+            entry=kept.entry,
             kept_until=at + trash.KEEP,
         )
 
@@ -418,7 +420,7 @@ CARDS: dict[str, Card] = {
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The draft stays in .countersign/trash",
         keeps_days=KEEP.days,
-        undo=[call("restore_file", trash_id="{result.trash_id}", expected_sha256="{result.sha256}")],
+        undo=[call("restore_file", **FROM_TRASH, expected_sha256="{result.sha256}")],
         **_SAME_FILE,
     ),
     "send_draft": replace(

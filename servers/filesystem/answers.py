@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import heapq
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -111,10 +112,17 @@ def noun(paths: list[str], word: str = "files") -> str:
     return paths[0].rpartition("/")[2] if len(paths) == 1 else f"{len(paths)} {word}"
 
 
-def trash_entries(roots: Roots) -> list[TrashEntry]:
-    """All entries of all roots, newest first."""
-    found = [_entry(roots, root, manifest) for root in roots.roots for manifest in trash.entries(root)]
-    return sorted(found, key=lambda entry: entry.deleted_at, reverse=True)
+def trash_entries(roots: Roots, budget: trash.Budget) -> Iterator[TrashEntry]:
+    """The entries of all roots, newest first, as far as the budget reaches."""
+    return heapq.merge(
+        *(_entries(roots, root, budget) for root in roots.roots),
+        key=lambda entry: entry.trash_id,
+        reverse=True,
+    )
+
+
+def _entries(roots: Roots, root: Root, budget: trash.Budget) -> Iterator[TrashEntry]:
+    return (_entry(roots, root, manifest) for manifest in trash.entries(root, budget))
 
 
 def _entry(roots: Roots, root: Root, manifest: Manifest) -> TrashEntry:

@@ -17,6 +17,7 @@ from servers.filesystem.disk import Found
 from servers.filesystem.listing import MOST_SHOWN
 from servers.filesystem.models import Item, Manifest, Purged, Purging, TrashedFile, Written
 from servers.filesystem.paths import Place, Root, Roots, Spot, private, spot
+from servers.filesystem.trash import Kept
 
 Answer = TypeVar("Answer", bound=Written)
 
@@ -68,9 +69,9 @@ def put(
     """
     with spot(place) as here:
         exists = disk.status(here) is not None
-    trash_id = None
+    kept = None
     if exists and expected != disk.ABSENT:
-        found, trash_id = replace(place, data, expected, at)
+        found, kept = replace(place, data, expected, at)
     else:
         disk.agree(place.said, None, expected)
         found = create(place, data)
@@ -78,9 +79,10 @@ def put(
         path=place.said,
         sha256=found.sha256,
         size=found.size,
-        replaced=trash_id is not None,
-        trash_id=trash_id,
-        kept_until=at + trash.KEEP if trash_id else None,
+        replaced=kept is not None,
+        trash_id=kept.id if kept else None,
+        entry=kept.entry if kept else None,
+        kept_until=at + trash.KEEP if kept else None,
         expected={place.said: found.sha256},
         **more,
     )
@@ -105,15 +107,15 @@ def taken(said: str) -> ToolError:
     )
 
 
-def replace(place: Place, data: bytes, expected: str | None, at: datetime) -> tuple[Found, str]:
-    """Write over an existing file; the version before stays in the trash. Returns the new file and the trash id."""
+def replace(place: Place, data: bytes, expected: str | None, at: datetime) -> tuple[Found, Kept]:
+    """Write over an existing file; the version before stays in the trash. Returns the new file and that."""
     with alone(place.root):
         return exchange(place, lambda file: disk.write_all(file, data), expected, at)
 
 
 def exchange(
     place: Place, fill: Callable[[int], None], expected: str | None, at: datetime, mode: int | None = None
-) -> tuple[Found, str]:
+) -> tuple[Found, Kept]:
     """As replace, for who is alone already. `fill` writes the new bytes; `mode` None keeps the mode.
 
     The new bytes are staged in the trash entry itself and exchanged with the file, so that the previous version
@@ -134,7 +136,7 @@ def exchange(
                 _account(mine, entry, manifest)
                 raise
             disk.settle(target, mine)
-        return after, manifest.id
+        return after, Kept(manifest.id, trash.digest([(place.said, kept)]))
 
 
 def _swap_checked(mine: Spot, target: Spot, new: str, old: str) -> None:
@@ -206,8 +208,8 @@ def copy(source: Place, destination: Place, expected: str | None) -> Found:
 
 def delete(
     places: Sequence[Place], expected: Mapping[str, str] | None, at: datetime
-) -> tuple[Manifest, list[Found]]:
-    """Move files and folders to the trash of their root, all or none."""
+) -> tuple[Kept, list[Found]]:
+    """Move files and folders to the trash of their root, all or none. Raises ToolError for more than comes back."""
     root = places[0].root
     with ExitStack() as stack:
         stack.enter_context(alone(root))
@@ -215,13 +217,23 @@ def delete(
         found = [trees.examine(here) for here in spots]
         for here, file in zip(spots, found, strict=True):
             disk.agree(here.said, file, None if expected is None else expected[here.said])
+        if sum(file.size for file in found) > disk.LARGEST:
+            raise ToolError("These hold more than 1 GB in all. Delete fewer of them at once.")
         kept = [
-            TrashedFile(path=place.inner, sha256=file.sha256, size=file.size, kind=disk.kind(file.mode))
+            TrashedFile.model_validate(
+                {
+                    "path": place.inner,
+                    "sha256": file.sha256,
+                    "size": file.size,
+                    "kind": disk.kind(file.mode),
+                }
+            )
             for place, file in zip(places, found, strict=True)
         ]
         manifest, entry = stack.enter_context(trash.added(root, "deleted", at, kept))
         _take(spots, [Spot(entry, str(n), here.said) for n, here in enumerate(spots)], found)
-        return manifest, found
+        said = [place.said for place in places]
+        return Kept(manifest.id, trash.digest(zip(said, kept, strict=True))), found
 
 
 def _take(spots: list[Spot], bins: list[Spot], found: list[Found]) -> None:
@@ -257,21 +269,31 @@ def put_back(moved: Sequence[tuple[Spot, Spot]]) -> None:
 
 @dataclass(frozen=True)
 class Back:
-    """What came back: where, its SHA-256, and the trash id of what it took the place of, if anything."""
+    """What came back: where, its SHA-256, and what it took the place of, if anything, as the trash keeps it."""
 
     places: list[Place]
     sha256: list[str]
-    replaced: str | None = None
+    replaced: Kept | None = None
+
+
+class Wanted(NamedTuple):
+    """An entry that is to come back. `expected`: SHA-256 of what it may take the place of, or “absent”; `entry`: the
+    digest of what it must hold, None: anything."""
+
+    trash_id: str
+    expected: str = disk.ABSENT
+    entry: str | None = None
 
 
 class Returning(NamedTuple):
-    """What an entry holds, where it would go back to, the SHA-256 of what is there now (or “absent”), and what is in
-    the folders among it."""
+    """What an entry holds, where it would go back to, the SHA-256 of what is there now (or “absent”), what is in the
+    folders among it, and the digest of the entry."""
 
     files: list[TrashedFile]
     places: list[Place]
     now: list[str]
     inside: list[Item]
+    entry: str
 
 
 def preview(roots: Roots, trash_id: str) -> Returning:
@@ -287,43 +309,51 @@ def preview(roots: Roots, trash_id: str) -> Returning:
             for item in listing.items(place.said, trees.parts(there)[1])
         ]
     listing.bearable(inside)
-    return Returning(files, places, [listing.metadata(place).sha256 or "" for place in places], inside)
+    now = [listing.metadata(place).sha256 or "" for place in places]
+    return Returning(files, places, now, inside, _digest_of(places, files))
+
+
+def _digest_of(places: Sequence[Place], files: Sequence[TrashedFile]) -> str:
+    return trash.digest(zip((place.said for place in places), files, strict=True))
 
 
 def _targets(roots: Roots, root: Root, files: list[TrashedFile]) -> list[Place]:
     return [roots.place(root, paths.split(file.path)) for file in files]
 
 
-def restore(roots: Roots, trash_id: str, expected: str, at: datetime) -> Back:
-    """Bring an entry back. `expected` is the SHA-256 of what it may take the place of, or “absent”.
+def restore(roots: Roots, wanted: Wanted, at: datetime) -> Back:
+    """Bring an entry back.
 
-    Raises ToolError when what is there now is something else; then nothing has changed.
+    Raises ToolError when it, or what is there now, is something else than wanted; then nothing has changed.
     """
-    root = trash.home(roots, trash_id)
-    with alone(root), private(root, "trash") as bins, trash.opened(root, trash_id) as (held, entry):
+    root = trash.home(roots, wanted.trash_id)
+    with alone(root), private(root, "trash") as bins, trash.opened(root, wanted.trash_id) as (held, entry):
         files = [file for _, file in held]
         places = _targets(roots, root, files)
+        trash.must_be_kept(_digest_of(places, files), wanted.entry)
         replaced = None
-        if expected == disk.ABSENT:
-            _bring_back([there for there, _ in held], places)
+        if wanted.expected == disk.ABSENT:
+            _bring_back(held, places)
         else:
-            replaced = _exchange(held, places, expected, at)
-        trash.drop_if_empty(bins, entry, trash_id)
+            replaced = _exchange(held, places, wanted.expected, at)
+        trash.drop_if_empty(bins, entry, wanted.trash_id)
         return Back(places, [file.sha256 for file in files], replaced)
 
 
-def _bring_back(bins: list[Spot], places: list[Place]) -> None:
+def _bring_back(held: list[tuple[Spot, TrashedFile]], places: list[Place]) -> None:
     moved: list[tuple[Spot, Spot]] = []
     with ExitStack() as stack:
         spots = [stack.enter_context(spot(place)) for place in places]
         try:
-            for there, here in zip(bins, spots, strict=True):
+            for (there, file), here in zip(held, spots, strict=True):
                 _put(there, here)
                 moved.append((there, here))
+                if not _is(here, file.sha256):
+                    raise ToolError(f"{here.said} was changed in the trash just now. Look at it by hand.")
         except BaseException:
             put_back(moved)
             raise
-        disk.settle(*spots, *bins)
+        disk.settle(*spots, *(there for there, _ in held))
 
 
 def _put(there: Spot, here: Spot) -> None:
@@ -333,20 +363,23 @@ def _put(there: Spot, here: Spot) -> None:
         raise taken(here.said) from None
 
 
-def _exchange(held: list[tuple[Spot, TrashedFile]], places: list[Place], expected: str, at: datetime) -> str:
+def _exchange(held: list[tuple[Spot, TrashedFile]], places: list[Place], expected: str, at: datetime) -> Kept:
     if len(held) != 1 or held[0][1].kind == "folder":
         raise ToolError("This entry holds a folder or several files; they only go back to free names.")
-    [(there, _)], [place] = held, places
+    [(there, kept)], [place] = held, places
     with disk.reading(there) as version:
         info = os.fstat(version)
-        _, replaced = exchange(place, _copying(version, place.said), expected, at, mode=info.st_mode)
+        _, replaced = exchange(
+            place, _copying(version, place.said, kept.sha256), expected, at, mode=info.st_mode
+        )
     disk.remove(there)
     return replaced
 
 
-def _copying(version: int, said: str) -> Callable[[int], None]:
+def _copying(version: int, said: str, sha256: str) -> Callable[[int], None]:
     def fill(file: int) -> None:
-        disk.measure(version, said, copy_to=file)
+        if disk.measure(version, said, copy_to=file).sha256 != sha256:
+            raise ToolError(f"{said} was changed in the trash just now. Look at it by hand.")
         info = os.fstat(version)
         os.utime(file, ns=(info.st_atime_ns, info.st_mtime_ns))
 
@@ -355,6 +388,7 @@ def _copying(version: int, said: str) -> Callable[[int], None]:
 
 EVERYTHING = "all"
 MOST = 100  # entries at once
+_TOO_MANY = f"These hold more than {MOST_SHOWN} files, too many to be shown. Name fewer of them."
 
 
 class Entry(NamedTuple):
@@ -404,26 +438,29 @@ def carry_out(roots: Roots, ids: str | list[str], expected: str | None) -> Purge
 def _found(roots: Roots, ids: str | list[str]) -> list[Entry]:
     wanted = [ids] if isinstance(ids, str) else ids
     if wanted == [EVERYTHING]:
-        wanted = [manifest.id for root in roots.roots for manifest in trash.entries(root)]
+        wanted = _everything(roots)
         if not wanted:
             raise ToolError("The trash is empty: there is nothing to purge.")
     elif not 1 <= len(wanted) <= MOST or len(set(wanted)) < len(wanted):
         raise ToolError(
             f"Give between 1 and {MOST} ids of the trash, each once. “show the trash” lists them."
         )
-    found = [_entry(roots, trash_id) for trash_id in wanted]
-    if sum(len(entry.files) for entry in found) > MOST_SHOWN:
-        raise ToolError(f"These hold more than {MOST_SHOWN} files, too many to be shown. Name fewer of them.")
+    found, count = list[Entry](), 0
+    for trash_id in wanted:
+        root = trash.home(roots, trash_id)
+        found.append(Entry(root, trash_id, trash.one(root, trash_id)))
+        count += len(found[-1].files)
+        if count > MOST_SHOWN:
+            raise ToolError(_TOO_MANY)
     return found
 
 
-def _entry(roots: Roots, trash_id: str) -> Entry:
-    root = trash.home(roots, trash_id)
-    manifest = next((one for one in trash.entries(root) if one.id == trash_id), None)
-    if manifest is None:
-        raise ToolError(f"{trash_id} holds nothing that is known. “show the trash” lists them.")
-    with private(root, "trash", trash_id, make=False) as entry:
-        return Entry(root, trash_id, [file for _, file in trash.stored(entry, manifest)])
+def _everything(roots: Roots) -> list[str]:
+    budget = trash.Budget()
+    found = [manifest.id for root in roots.roots for manifest in trash.entries(root, budget)]
+    if budget.spent:
+        raise ToolError(_TOO_MANY)
+    return found
 
 
 def _digest(found: list[Entry]) -> str:

@@ -28,6 +28,22 @@ ExpectedTarget = Annotated[
     Sha256 | None,
     Field(description="SHA-256 of what the new file takes the place of, or “absent”. Empty: anything."),
 ]
+ExpectedPath = Annotated[
+    str | None, Field(description="The full path where it must land. Empty: wherever destination leads.")
+]
+ExpectedMap = Annotated[
+    dict[str, Sha256] | None,
+    Field(description="Path to SHA-256: each file must be as this says. Empty: as they are."),
+]
+ExpectedKept = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 over what is kept, as the change that kept it gave it. Empty: any."),
+]
+Entry = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 over what is kept there, path and all, as restore_file wants it"),
+]
+MOST_PATHS = 100  # in one call, so in one entry of the trash
 ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]
 Kind = Literal["file", "folder", "link", "event", "other", "absent"]
 
@@ -156,6 +172,7 @@ class Written(BaseModel):
     size: int
     replaced: bool
     trash_id: str | None = Field(description="where the previous version is kept, to restore it")
+    entry: Entry = None
     kept_until: datetime | None = None
     expected: dict[str, str] = Field(description="path to SHA-256 of what was written")
 
@@ -170,6 +187,7 @@ class Moved(BaseModel):
 
 class Deleted(BaseModel):
     trash_id: str
+    entry: Entry
     paths: list[str]
     count: int
     size: int
@@ -182,6 +200,7 @@ class Restored(BaseModel):
     paths: list[str]
     replaced: bool
     trash_id: str | None = Field(description="where what was replaced is kept now")
+    entry: Entry
     sha256: str | None = Field(description="of the file, when it is one")
     expected: dict[str, str] = Field(description="path to SHA-256 of what is there now")
 
@@ -196,6 +215,7 @@ class Restoring(BaseModel):
     items: list[Item]
     touched: list[str] = Field(description="every path that it is about, with all that is in a folder")
     expected_sha256: Sha256
+    expected_entry: Sha256 = Field(description="over all that the entry holds and where it goes")
 
 
 class TrashedFile(BaseModel):
@@ -204,7 +224,7 @@ class TrashedFile(BaseModel):
     path: str = Field(description="inside its root")
     sha256: str
     size: int
-    kind: str = "file"
+    kind: Literal["file", "folder"] = "file"
 
 
 LAST = datetime(9999, 1, 1, tzinfo=UTC)  # days can be added to what is before
@@ -216,7 +236,7 @@ class Manifest(BaseModel):
     id: str
     reason: Literal["deleted", "replaced"]
     deleted_at: Annotated[AwareDatetime, Field(lt=LAST)]
-    files: list[TrashedFile]
+    files: Annotated[list[TrashedFile], Field(max_length=MOST_PATHS)]
 
 
 class TrashEntry(BaseModel):

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import disk, listing, trees
-from servers.filesystem.models import Item, Transfer
+from servers.filesystem.models import MOST_PATHS, Item, Transfer
 from servers.filesystem.paths import Place, Roots, spot
-
-MOST_PATHS = 100
 
 
 def file(roots: Roots, path: str) -> Place:

@@ -15,11 +15,15 @@ from pydantic import Field
 
 from servers.filesystem import answers, disk, file_ops, listing, path_arguments, text, trash, trees
 from servers.filesystem.answers import spoken
+from servers.filesystem.file_ops import Wanted
 from servers.filesystem.models import (
     Before,
     Deleted,
     Description,
     ExpectedArg,
+    ExpectedKept,
+    ExpectedMap,
+    ExpectedPath,
     FileText,
     Item,
     Listing,
@@ -48,13 +52,6 @@ from servers.tool_metadata import ITEMS, Card, bound, call, change, reading, unc
 LARGEST_WRITE = 1 << 20  # bytes of UTF-8
 
 Limit = Annotated[int, Field(ge=1, le=answers.MOST_ENTRIES, description="At most this many.")]
-ExpectedPath = Annotated[
-    str | None, Field(description="The full path where it must land. Empty: wherever destination leads.")
-]
-ExpectedMap = Annotated[
-    dict[str, Sha256] | None,
-    Field(description="Path to SHA-256: each file must be as this says. Empty: as they are."),
-]
 
 
 @dataclass(frozen=True)
@@ -151,7 +148,7 @@ class Tools:
     @spoken
     def preview_restore(self, trash_id: TrashIdArg) -> Restoring:
         """Say what restoring an entry of the trash would bring back, and what it would replace."""
-        files, places, now, inside = file_ops.preview(self.roots, trash_id)
+        files, places, now, inside, entry = file_ops.preview(self.roots, trash_id)
         replaces = now != [disk.ABSENT] * len(now)
         if replaces and (len(now) > 1 or files[0].kind == "folder" or not now[0]):
             raise ToolError("Something is where this was. Move it away first, then restore it.")
@@ -171,6 +168,7 @@ class Tools:
             ],
             touched=[*said, *(item.name for item in inside)],
             expected_sha256=now[0],
+            expected_entry=entry,
         )
 
     @spoken
@@ -181,8 +179,8 @@ class Tools:
     @spoken
     def list_trash(self, limit: Limit = 100) -> Trash:
         """List what was deleted or replaced in the last 30 days, newest first, with the ids for restore_file."""
-        entries, more = answers.fitting(answers.trash_entries(self.roots), limit)
-        return Trash(entries=entries, truncated=more)
+        entries, more = answers.fitting(answers.trash_entries(self.roots, budget := trash.Budget()), limit)
+        return Trash(entries=entries, truncated=more or budget.spent)
 
     @spoken
     def write_file(
@@ -259,14 +257,14 @@ class Tools:
             raise ToolError(
                 "“expected” must name exactly the paths to delete. Look at the paths again and take it from there."
             )
-        manifest, found = file_ops.delete(places, expected, at)
-        prefix = "".join(f"{name}/" for name in places[0].prefix)
+        kept, found = file_ops.delete(places, expected, at)
         return Deleted(
-            trash_id=manifest.id,
+            trash_id=kept.id,
+            entry=kept.entry,
             paths=[place.said for place in places],
             count=len(places),
             size=sum(file.size for file in found),
-            kept_in=f"{prefix}{PRIVATE}/trash/{manifest.id}",
+            kept_in="/".join((*places[0].prefix, PRIVATE, "trash", kept.id)),
             kept_until=at + trash.KEEP,
             after={place.said: disk.ABSENT for place in places},
         )
@@ -279,14 +277,16 @@ class Tools:
             Sha256,
             Field(description="SHA-256 of the file it takes the place of; “absent” when there must be none."),
         ] = disk.ABSENT,
+        expected_entry: ExpectedKept = None,
     ) -> Restored:
         """Bring back from the trash, to where it was. A file that it takes the place of goes to the trash."""
-        back = file_ops.restore(self.roots, trash_id, expected_sha256, self.clock())
-        paths = [place.said for place in back.places]
+        back = file_ops.restore(self.roots, Wanted(trash_id, expected_sha256, expected_entry), self.clock())
+        paths, kept = [place.said for place in back.places], back.replaced
         return Restored(
             paths=paths,
-            replaced=back.replaced is not None,
-            trash_id=back.replaced,
+            replaced=kept is not None,
+            trash_id=kept.id if kept else None,
+            entry=kept.entry if kept else None,
             sha256=back.sha256[0] if len(paths) == 1 else None,
             expected=dict(zip(paths, back.sha256, strict=True)),
         )
@@ -325,6 +325,7 @@ def _moved(start: Place, end: Place, found: disk.Found) -> Moved:
     )
 
 
+FROM_TRASH = {"trash_id": "{result.trash_id}", "expected_entry": "{result.entry}"}
 _TRASH = "stays in .countersign/trash"
 _BOTH_PLACES = "{capture.plan.source} to {capture.plan.destination}"
 
@@ -336,7 +337,7 @@ def _same(paths: str, expected: str) -> dict[str, Any]:
 
 def _from_trash(made: str) -> list[dict[str, Any]]:
     """How a file that was written is taken back: what gave way comes back, or nothing is there again."""
-    old = call("restore_file", trash_id="{result.trash_id}", expected_sha256="{result.sha256}")
+    old = call("restore_file", **FROM_TRASH, expected_sha256="{result.sha256}")
     new = call("delete_file", path=made, expected="{result.expected}")
     return [{"when": "{result.replaced}", **old}, {"unless": "{result.replaced}", **new}]
 
@@ -420,7 +421,7 @@ _DELETE = change(
     preview={"kind": "affected", "items": "{capture.targets.items}"},
     recoverable=f"What is deleted {_TRASH}",
     keeps_days=KEEP.days,
-    undo=[call("restore_file", trash_id="{result.trash_id}")],
+    undo=[call("restore_file", **FROM_TRASH)],
     drift=_same("{result.paths}", "{result.after}"),
 )
 
@@ -431,7 +432,7 @@ _RESTORE = change(
     targets={"ids": ["trash_id"], "reported": ["{capture.plan.touched}"]},
     noun="{capture.plan.noun}",
     capture={"plan": call("preview_restore", trash_id="{args.trash_id}")},
-    bind=bound("expected_sha256"),
+    bind=bound("expected_sha256", "expected_entry"),
     preview=ITEMS,
     recoverable=f"What it replaces, if anything, {_TRASH}",
     keeps_days=KEEP.days,

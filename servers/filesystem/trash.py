@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from threading import Lock
+from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
@@ -25,7 +29,37 @@ _log = logging.getLogger(__name__)
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _MANIFEST = "manifest.json"
 _LARGEST = 4 << 20  # bytes of one
+MOST_READ, MOST_BYTES = 2_000, 16 << 20  # entries, and bytes of their manifests, in one look at the trash
+_OTHER = "What the trash holds of {path} is not what was put there. Look at it by hand."
 _NONE = "Nothing with that id is in the trash; perhaps its 30 days are over. “show the trash” lists what is there."
+
+
+class Kept(NamedTuple):
+    """What was put into the trash: the id of its entry, and the digest of it (see `digest`)."""
+
+    id: str
+    entry: str
+
+
+def digest(held: Iterable[tuple[str, TrashedFile]]) -> str:
+    """SHA-256 over an entry: where each thing goes back to, as people write it, and what it is."""
+    lines = [[said, file.kind, file.sha256, file.size] for said, file in held]
+    return hashlib.sha256(json.dumps(lines).encode()).hexdigest()
+
+
+def fingerprint(said: str, data: bytes) -> str:
+    """SHA-256 over a record that is kept to take a change back, and what it is about, as people write it."""
+    return disk.sha256(said.encode() + b"\0" + data)
+
+
+def must_be_kept(have: str, expected: str | None) -> None:
+    """Raise ToolError when what is kept under an id, by its digest, is not what was kept or shown: others may write in
+    a shared folder. `expected` None: anything will do, as for a change of an older version."""
+    if expected not in (None, have):
+        raise ToolError(
+            "What is kept under this id is not what was kept or shown: somebody has changed it. Nothing was put "
+            "back. Look at it by hand."
+        )
 
 
 @contextmanager
@@ -64,12 +98,22 @@ def opened(root: Root, trash_id: str) -> Iterator[tuple[list[tuple[Spot, Trashed
         held = stored(entry, manifest) if manifest else []
         if not held:
             raise ToolError(_NONE)
+        if sum(file.size for _, file in held) > disk.LARGEST:
+            raise ToolError(f"{trash_id} holds more than 1 GB in all. Look at it by hand.")
         for spot, file in held:
-            if trees.examine(spot).sha256 != file.sha256:
-                raise ToolError(
-                    f"What the trash holds of {file.path} is not what was put there. Look at it by hand."
-                )
+            _must_be(spot, file)
         yield held, entry
+
+
+def _must_be(spot: Spot, file: TrashedFile) -> None:
+    """Raise ToolError for another thing than the manifest says, one of another size before it is hashed."""
+    info = disk.status(spot)
+    same = info is not None and disk.kind(info.st_mode) == file.kind
+    if info is None or not same or (file.kind == "file" and info.st_size != file.size):
+        raise ToolError(_OTHER.format(path=file.path))
+    found = trees.examine(spot)
+    if (found.sha256, found.size, disk.kind(found.mode)) != (file.sha256, file.size, file.kind):
+        raise ToolError(_OTHER.format(path=file.path))
 
 
 def write(entry: int, manifest: Manifest) -> None:
@@ -88,17 +132,54 @@ def stored(entry: int, manifest: Manifest) -> list[tuple[Spot, TrashedFile]]:
     return [(spot, file) for spot, file in pairs if spot.name in present]
 
 
-def entries(root: Root) -> list[Manifest]:
-    """Every entry of a root that can be read and still holds something, newest first."""
-    return [manifest for manifest, entry in _each(root) if stored(entry, manifest)]
+@dataclass
+class Budget:
+    """What one look at the trash may still read, and whether it has ended for that."""
+
+    entries: int = MOST_READ
+    size: int = MOST_BYTES
+    spent: bool = False
+
+    def allows(self, size: int) -> bool:
+        """Take one manifest of that size from it, where it has that."""
+        self.entries, self.size = self.entries - 1, self.size - size
+        self.spent = self.spent or self.entries < 0 or self.size < 0
+        return not self.spent
 
 
-def _each(root: Root) -> Iterator[tuple[Manifest, int]]:
+def entries(root: Root, budget: Budget) -> Iterator[Manifest]:
+    """The entries of a root that can be read and still hold something, newest first, one in memory at a time."""
+    for name in _names(root):
+        if budget.spent:
+            return
+        with suppress(ToolError):
+            yield from _known(root, name, budget)
+
+
+def _known(root: Root, name: str, budget: Budget) -> list[Manifest]:
+    """The manifest of an entry; none of one that is not ours, and none for which the budget does not reach."""
+    with private(root, "trash", name, make=False) as entry:
+        info = disk.status(Spot(entry, _MANIFEST, _MANIFEST))
+        if not budget.allows(min(info.st_size, _LARGEST) if info else 0):
+            return []
+        manifest = _read(entry, name)
+        return [manifest] if manifest and stored(entry, manifest) else []
+
+
+def _names(root: Root) -> list[str]:
     with suppress(ToolError), private(root, "trash", make=False) as trash:
-        for name in sorted(filter(_ID.match, os.listdir(trash)), reverse=True):
-            with suppress(ToolError), private(root, "trash", name, make=False) as entry:
-                if manifest := _read(entry, name):
-                    yield manifest, entry
+        return sorted(filter(_ID.match, os.listdir(trash)), reverse=True)
+    return []
+
+
+def one(root: Root, trash_id: str) -> list[TrashedFile]:
+    """What an entry of a root really holds. Raises ToolError where that cannot be told."""
+    with private(root, "trash", trash_id, make=False) as entry:
+        manifest = _read(entry, trash_id)
+        held = stored(entry, manifest) if manifest else []
+    if not held:
+        raise ToolError(f"{trash_id} holds nothing that is known. “show the trash” lists them.")
+    return [file for _, file in held]
 
 
 def _read(entry: int, name: str) -> Manifest | None:
@@ -155,10 +236,17 @@ def purge(root: Root, now: datetime) -> int:
         private(root, "tmp") as staged,
     ):
         _clear(staged)  # files are staged under the lock only, so these belong to a write that never ended
-        old = [manifest.id for manifest, _ in _each(root) if manifest.deleted_at + KEEP <= now]
+        old = [name for name in _names(root) if _over(root, name, now)]
         for name in old:
             drop(root, trash, name)
     return len(old)
+
+
+def _over(root: Root, name: str, now: datetime) -> bool:
+    with suppress(ToolError), private(root, "trash", name, make=False) as entry:
+        manifest = _read(entry, name)
+        return manifest is not None and manifest.deleted_at + KEEP <= now
+    return False
 
 
 def drop(root: Root, trash: int, name: str) -> None:

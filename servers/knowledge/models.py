@@ -97,6 +97,7 @@ class Indexed(BaseModel):
     chunks: int
     skipped: list[str]
     record: str = Field(description="where the index before is kept, to restore it")
+    kept: Sha256 = Field(description="SHA-256 over that record, as restore_index wants it")
     sha256: Sha256 = Field(description="of the index now")
 
 
@@ -105,6 +106,7 @@ class Restoring(BaseModel):
     path: str
     items: list[Item]
     expected_index: Sha256
+    expected_record: Sha256 = Field(description="over the index that comes back")
 
 
 class FolderCall(Strict):

@@ -14,9 +14,9 @@ from pydantic import Field
 from servers.command_line import Clock
 from servers.filesystem import answers, disk, file_ops
 from servers.filesystem.answers import counted, spoken
-from servers.filesystem.models import Item
+from servers.filesystem.models import ExpectedKept, Item
 from servers.filesystem.paths import Place, Root, Roots, opened, spot
-from servers.filesystem.trash import KEEP
+from servers.filesystem.trash import KEEP, fingerprint, must_be_kept
 from servers.knowledge import indexing
 from servers.knowledge.indexing import Change, difference, shown, taken
 from servers.knowledge.models import (
@@ -226,14 +226,15 @@ class Reading:
     def preview_restore_index(self, record: RecordArg) -> Restoring:
         """Say what restoring an earlier index would bring back. Changes nothing."""
         root, before = indexing.kept(self.roots, record)
-        now = indexing.stored(root)
+        said, now = self.roots.place(root, ()).said, indexing.stored(root)
         sizes = [indexing.ask(data, "counts")[0]["files"] for data in (now, before)]
         name = f"the index: from {counted(sizes[0], 'file')} back to {sizes[1]:,}"
         return Restoring(
             record=record,
-            path=self.roots.place(root, ()).said,
+            path=said,
             items=[Item(name=name, kind="other")],
             expected_index=indexing.named(now),
+            expected_record=fingerprint(said, before),
         )
 
 
@@ -348,14 +349,18 @@ class Changing:
             chunks=parts,
             skipped=change.skipped[:50],
             record=record,
+            kept=fingerprint(self.roots.place(place.root, ()).said, before),
             sha256=indexing.named(after),
         )
 
     @spoken
-    def restore_index(self, record: RecordArg, expected_index: ExpectedIndex = None) -> Indexed:
+    def restore_index(
+        self, record: RecordArg, expected_index: ExpectedIndex = None, expected_record: ExpectedKept = None
+    ) -> Indexed:
         """Put an earlier index back, exactly as it was. The one that gives way is kept."""
         root, earlier = indexing.kept(self.roots, record)
         place, at = self.roots.place(root, ()), self.clock()
+        must_be_kept(fingerprint(place.said, earlier), expected_record)
         with file_ops.alone(root):
             before = _agreed(place, expected_index)
             if before == earlier:
@@ -369,6 +374,7 @@ class Changing:
             chunks=0,
             skipped=[],
             record=kept,
+            kept=fingerprint(place.said, before),
             sha256=indexing.named(earlier),
         )
 
@@ -384,7 +390,14 @@ _BACK: dict[str, Any] = {
     "preview": ITEMS,
     "recoverable": "The index before is kept in .countersign/knowledge",
     "keeps_days": KEEP.days,
-    "undo": [call("restore_index", record="{result.record}", expected_index="{result.sha256}")],
+    "undo": [
+        call(
+            "restore_index",
+            record="{result.record}",
+            expected_index="{result.sha256}",
+            expected_record="{result.kept}",
+        )
+    ],
     "drift": unchanged("check_index", path="{result.path}"),
 }
 _FILES = bound("expected_index", "expected_files")
@@ -437,7 +450,7 @@ CARDS: dict[str, Card] = {
         risk="low",
         noun="{capture.plan.path|name}",
         capture={"plan": call("preview_restore_index", record="{args.record}")},
-        bind=bound("expected_index"),
+        bind=bound("expected_index", "expected_record"),
         **_BACK,
     ),
 }
