@@ -193,7 +193,7 @@ def test_no_call_of_very_many_short_patterns_is_held_against_the_rules(
 ) -> None:
     args = {name: largest(make, MAX_BYTES - 100)}
     assert too_many_targets(None, args)
-    assert not too_many_targets(None, {name: make(1_500)})
+    assert not too_many_targets(None, {name: make(800)})
     given = ({**args, "n": number} for number in range(3))
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
     assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), 3, LIMIT) < LIMIT
