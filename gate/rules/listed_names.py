@@ -96,11 +96,11 @@ def path_names(text: str) -> Iterator[str]:
             yield one
         if may_hold_paths(one):
             for name, certain in _names(one, _lines(one)):
-                if certain or _is_path(name):
+                if certain or looks_like_path(name):
                     yield name
 
 
-def _is_path(name: str) -> bool:
+def looks_like_path(name: str) -> bool:
     """Whether it looks like a path, and does not end as a word that is secret in lists alone (`credentials`)."""
     if (
         not PATH_SIGN.search(name)

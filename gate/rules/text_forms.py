@@ -16,7 +16,7 @@ from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
 from gate.rules.json_texts import is_json
-from gate.rules.listed_names import path_names, secret_names, unlike
+from gate.rules.listed_names import looks_like_path, path_names, secret_names, unlike
 from gate.rules.notations import PATH_SIGN, SOURCES
 from gate.rules.production_files import ends_as_production
 from gate.rules.secret_files import SECRET_NAMES, ends_as_secret
@@ -38,7 +38,7 @@ FIRST = re.compile(r"[,;]|(?<!\s)[&|](?!\s)")  # behind the first path of a list
 LISTED = re.compile(r"[,;\r\n\u3001]")  # between all of them
 ENTRY = re.compile(r"[^\s=(){}<>\"'`]{1,300}|\{[^\s=(){}<>\"'`]{1,300}\}")
 # Names in one text that the rules of operators are held against; forms of it, beyond which a call is refused
-MOST_NAMES, MOST_FORMS = 1_000, 2_001
+MOST_NAMES, MOST_FORMS = 700, 2_001
 ROOT = re.compile(r"(?:\.?[/\\])+")
 ARCHIVE = re.compile(
     r"(?i)\.(zip|jar|war|ear|apk|aar|whl|egg|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar|cab|iso|cpio|docx|xlsx|pptx)[!#?>|*]{1,3}"
@@ -159,11 +159,12 @@ def is_url(text: str) -> bool:
 
 
 def _listed(text: str) -> Iterator[str]:
-    """The names that a text holds for the rules of operators, and all secret files. Where there are more than are
-    looked at, it counts as naming a secret file."""
-    names = unlike(_names(text))
-    yield from islice(names, MOST_NAMES)
-    yield from SECRET_NAMES[:1] if next(names, None) is not None else ()
+    """The names that a text holds for the rules of operators, paths first, and all secret files. Where it holds more
+    paths than are looked at, it counts as naming a secret file."""
+    names = dict.fromkeys(_names(text))
+    paths = [name for name in names if looks_like_path(name)]
+    yield from islice(unlike(chain(paths, names)), MOST_NAMES)
+    yield from SECRET_NAMES[:1] if len(paths) > MOST_NAMES else ()
     yield from secret_names(text)
 
 
@@ -171,6 +172,8 @@ def _names(text: str) -> Iterator[str]:
     """The entries of a list in one text, on lines or between separators, and names in other notations. What has a
     blank, a bracket or an assignment between two separators is no list, but code or prose. What JSON says is looked at
     by itself."""
+    if PLAIN.fullmatch(text):  # a word, a path, or words: it has no other forms
+        return
     first, *more = FIRST.split(text, maxsplit=1)
     if more and first.split() == [first]:
         yield first

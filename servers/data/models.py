@@ -172,7 +172,7 @@ class RowsChanged(BaseModel):
     removed: int
     record: str = Field(description="where the rows before are kept, to put them back")
     state: str = Field(description="SHA-256 over these rows as they are now")
-    kept: str = Field(description="SHA-256 over that record, as restore_rows wants it")
+    kept: str = Field(description="SHA-256 over that record, which a way back has to name")
 
 
 class RowsState(BaseModel):

@@ -41,7 +41,7 @@ ExpectedKept = Annotated[
 ]
 Entry = Annotated[
     Sha256 | None,
-    Field(description="SHA-256 over what is kept there, path and all, as restore_file wants it"),
+    Field(description="SHA-256 over what is kept there, path and all, which a way back has to name"),
 ]
 MOST_PATHS = 100  # in one call, so in one entry of the trash
 ExpectedMade = Annotated[Sha256 | None, Field(description="SHA-256 the new file must have. Empty: any.")]

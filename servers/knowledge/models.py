@@ -97,7 +97,7 @@ class Indexed(BaseModel):
     chunks: int
     skipped: list[str]
     record: str = Field(description="where the index before is kept, to restore it")
-    kept: Sha256 = Field(description="SHA-256 over that record, as restore_index wants it")
+    kept: Sha256 = Field(description="SHA-256 over that record, which a way back has to name")
     sha256: Sha256 = Field(description="of the index now")
 
 

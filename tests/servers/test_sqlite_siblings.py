@@ -79,7 +79,7 @@ async def test_a_record_that_leads_outside_is_not_followed(tmp_path: Path) -> No
         told = json.loads(path.read_bytes()) | {"path": "../outside/t.sqlite"}
         path.write_text(json.dumps(told))
         for tool in ("check_rows", "preview_restore_rows", "restore_rows"):
-            assert "does not stay in its folder" in await ask.refused(tool, record=done["record"])
+            assert "There is no record of that id" in await ask.refused(tool, record=done["record"])
     assert outside.read_bytes() == before
 
 
