@@ -7,7 +7,7 @@ import ipaddress
 import logging
 import os
 import resource
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -34,6 +34,9 @@ asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with 
 RESERVED = 256
 FEWEST = 16  # connections below which serving makes no sense
 REPORT_SECONDS = 60.0
+SOON = (
+    1.0  # seconds in which aiohttp begins with a request that it was given; what is none it leaves unanswered
+)
 LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
     "sent no whole request in time",
     "did not take the answer in time",
@@ -67,9 +70,10 @@ class Connections:
     """Every open connection, the longest open first. For one event loop.
 
     A connection is known once a request on it was authenticated (Slack's signature, or a token of the API). Those
-    that are not can be half of all at most; a new one then takes the place of the one that is open the longest. So
-    a request that is sent without delay is answered, however many connections are open and idle. Of those that are
-    known, one token has as many as the limits say; Slack, which sends from many addresses, has any number.
+    that are not can be half of all at most; a new one then takes the place of the one that is open the longest, but for
+    those that wait for us. So a request that is sent without delay is answered, however many connections are open and
+    idle. Of those that are known, one token has as many as the limits say; Slack, which sends from many addresses, has
+    any number.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
@@ -87,12 +91,17 @@ class Connections:
     def admit(self, new: Connection) -> bool:
         """Make room for a connection and add it; False where there is no room."""
         same = [one for one in self._unknown if one.address == new.address]
-        if len(same) >= self.limits.per_address:
-            self.end(same[0], CROWDED)
-        elif len(self._unknown) >= max(1, self.limits.connections // 2):
-            self.end(next(iter(self._unknown)), CROWDED)
+        crowd = same if len(same) >= self.limits.per_address else self._unknown
+        if crowd is same or len(crowd) >= max(1, self.limits.connections // 2):
+            # One that waits for us is about to be answered: ended, it would have waited for nothing.
+            spare = next((one for one in crowd if not one.waits), None)
+            if spare is None:
+                self.count(BUSY)
+                return False
+            self.end(spare, CROWDED)
         if len(self) >= self.limits.connections:
-            spare = next(iter(self._unknown), None) or next((one for one in self._known if one.idle), None)
+            spare = next((one for one in self._unknown if not one.waits), None)
+            spare = spare or next((one for one in self._known if one.idle), None)
             if spare is None:
                 self.count(BUSY)
                 return False
@@ -146,7 +155,7 @@ class Connections:
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, HttpProcessingError):
             self.count(MALFORMED)
-        elif isinstance(error, ConnectionResetError | BrokenPipeError):
+        elif isinstance(error, ConnectionResetError | BrokenPipeError) or _is_gone(error):
             self.count(LEFT)
         else:
             return True
@@ -165,6 +174,11 @@ class Connections:
         return True
 
 
+def _is_gone(error: BaseException | None) -> bool:
+    """Whether a handler of aiohttp waited for a body on a connection that was ended."""
+    return type(error) is RuntimeError and str(error) == "Connection closed."
+
+
 class Connection(asyncio.BufferedProtocol):
     """Stands between one socket and aiohttp's handler, which has no time limit for headers and none for readers, and
     parses whatever is there at once.
@@ -177,25 +191,37 @@ class Connection(asyncio.BufferedProtocol):
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
-        self._held = deque[bytes]()  # what waits to be parsed
-        self._discards = False
+        self._held = bytearray()  # what waits to be parsed
+        self._queued = False  # for its turn
+        self._tail = b""  # the last bytes of headers of which the end has not come
+        self._body = 0  # bytes of the body of the last request that were not given to aiohttp yet
         self._beginning = False  # headers were parsed to their end, and nobody has looked at them yet
-        self._identified = False  # who has sent the request at hand
+        self._given = 0.0  # when, by the clock of the loop
+        self._discards = False  # whatever comes
+        self._closing = False  # behind the last request, of which the body may still come
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
-        self.address = self.sender = ""  # who sent the last request that was authenticated
+        self._identified = False  # who has sent the request at hand
+        self.address = self.sender = ""  # the sender of the last request that was authenticated
 
     @property
     def idle(self) -> bool:
         return self._request is None
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for us: for its turn, or for the answer to a request that has arrived whole."""
+        looked_at_soon = self._beginning and asyncio.get_running_loop().time() < self._given + SOON
+        return self._queued or looked_at_soon or (self._request is not None and not self._body)
+
     def begin(self, request: web.BaseRequest) -> None:
         """A request has arrived as far as the end of its headers."""
         self._request, self._beginning, self._identified = request, False, False
+        self._body = request.content_length or 0
         request[IDENTIFY] = self._identify
         self._cancel_late()
-        if self._held:  # once its handler has seen the headers, which may refuse the body
-            asyncio.get_running_loop().call_soon(self._all.queue.run, self.address, self._parse)
+        # Once its handler has seen the headers, which may refuse the body
+        asyncio.get_running_loop().call_soon(self._advance)
 
     def _identify(self, sender: str) -> None:
         self._identified = True
@@ -209,6 +235,15 @@ class Connection(asyncio.BufferedProtocol):
         self._request = None
         if answer is not None and (upgrade or not self._identified):
             answer.force_close()
+            self._closing = True
+            self._drop()
+        asyncio.get_running_loop().call_soon(self._advance)
+
+    def _drop(self) -> None:
+        """Keep of what came no more than the body of the last request."""
+        del self._held[self._body :]
+        if not self._held and self._transport is not None:
+            self._transport.resume_reading()
 
     def abort(self) -> None:
         if self._transport is not None:
@@ -229,36 +264,61 @@ class Connection(asyncio.BufferedProtocol):
         return self._all.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        data = bytes(self._all.buffer[:nbytes])
         if self._discards or self._handler is None:
             return
-        if self.idle and self._late is None:
+        if self.idle and not self._body and self._late is None:
             self._expect_request()
-        if self.sender and not self._held:
-            return self._handler.data_received(data)
-        self._held.append(data)
-        now = not self._beginning and self._all.queue.run(self.address, self._parse)
-        if self._held and not now and self._transport is not None:
+        self._held += self._all.buffer[:nbytes]
+        if self._closing:
+            self._drop()
+        self._advance()
+        if self._held and self._transport is not None:
             self._transport.pause_reading()
 
+    def _advance(self) -> None:
+        """Have the next piece parsed: in turn, unless a request was authenticated. What follows a request waits until
+        it was handled."""
+        waits = not self._body and (self._beginning or not self.idle)
+        if waits or self._queued or not self._held:
+            return
+        if self.sender:
+            return self._parse()
+        self._queued = True
+        self._all.queue.run(self.address, self._parse)
+
     def _parse(self) -> None:
-        """Give a piece to aiohttp: of a request that nobody has looked at no more than its headers, after which its
-        body may be refused unparsed."""
+        """Give a piece to aiohttp: the headers of a request, or a part of its body."""
+        self._queued = False
         if self._handler is None or self._transport is None or not self._held:
             return
-        data = self._held.popleft()
-        if self._discards:
-            return self._transport.resume_reading()
-        end = data.find(END_OF_HEADERS) + len(END_OF_HEADERS) if self.idle else 0
-        if end >= len(END_OF_HEADERS):
-            self._beginning = True
-            if rest := data[end:]:
-                self._held.appendleft(rest)
-                self._transport.pause_reading()
-                return self._handler.data_received(data[:end])
+        if self._body:
+            end = min(self._body, len(self._held))
+            self._body -= end
+        else:
+            end = self._end_of_headers()
+        piece = bytes(self._held[:end])
+        del self._held[:end]
         # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
-        self._transport.resume_reading()
-        self._handler.data_received(data)
+        if not self._held:
+            self._transport.resume_reading()
+        self._handler.data_received(piece)
+        if self._held:
+            asyncio.get_running_loop().call_soon(self._advance)
+
+    def _end_of_headers(self) -> int:
+        """How much of what is held belongs to the headers of the next request."""
+        if self._late is None:
+            self._expect_request()
+        if not self._tail:
+            self._held = self._held.lstrip(b"\r\n")  # which may come before a request
+        seen = self._tail + self._held
+        found = seen.find(END_OF_HEADERS)
+        if found < 0:
+            self._tail = bytes(seen[1 - len(END_OF_HEADERS) :])
+            return len(self._held)
+        end = found + len(END_OF_HEADERS) - len(self._tail)
+        self._tail, self._beginning, self._given = b"", True, asyncio.get_running_loop().time()
+        return end
 
     def discard(self) -> None:
         """Drop whatever still comes: the request was refused, and its answer ends the connection."""

@@ -513,6 +513,68 @@ async def test_what_asks_for_an_upgrade_gets_one_answer_on_its_connection() -> N
     assert said.count("HTTP/1.1 200") == 1
 
 
+@pytest.mark.parametrize("path", ["/token", "/signed"])
+async def test_requests_behind_one_another_are_given_to_aiohttp_one_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    given: list[int] = []
+    real = RequestHandler.data_received
+
+    def noted(self: RequestHandler[Any], data: bytes) -> None:
+        given.append(data.count(b"\r\n\r\n"))
+        real(self, data)
+
+    monkeypatch.setattr(RequestHandler, "data_received", noted)
+    async with served() as port, opened(port, 1, request(path) * 20) as [(reader, _)], asyncio.timeout(10):
+        for _ in range(20):
+            await reader.readuntil(b"}")
+    assert given == [1] * 20
+
+
+async def test_nothing_behind_the_request_of_a_stranger_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[bytes] = []
+    real = RequestHandler.data_received
+
+    def noted(self: RequestHandler[Any], data: bytes) -> None:
+        given.append(data)
+        real(self, data)
+
+    monkeypatch.setattr(RequestHandler, "data_received", noted)
+    first = encoded("identity", b"x", "/nowhere")
+    async with served() as port:
+        said = await answer(port, first + chunked("/nowhere", 1_000))
+    assert said.count("HTTP/1.1 404") == 1
+    assert b"".join(given) == first
+
+
+async def test_a_connection_that_waits_for_its_answer_makes_way_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns: list[Callable[[], None]] = []
+    monkeypatch.setattr(connections.ParseQueue, "run", lambda _, __, parse: turns.append(parse))
+    async with served(connections=64, per_address=3) as port:
+        async with opened(port, 3, request("/signed")) as waiting:
+            await until(lambda: len(turns) == 3)
+            async with opened(port, 1, request("/signed")) as [newer]:
+                await gone(newer)
+            for parse in turns:
+                parse()
+            async with asyncio.timeout(10):
+                for reader, _ in waiting:
+                    assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_body_that_comes_after_its_answer_is_not_late_and_a_request_may_follow() -> None:
+    head, body = encoded("identity", bytes(20_000), "/token").split(b"\r\n\r\n", 1)
+    async with served(headers=0.3) as port, opened(port, 1, head + b"\r\n\r\n") as [(reader, writer)]:
+        async with asyncio.timeout(10):
+            await reader.readuntil(b"}")
+            writer.write(body[:100])
+            await asyncio.sleep(0.4)
+            writer.write(body[100:] + request("/token"))
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+
+
 async def test_what_is_known_is_parsed_beside_a_crowd_of_strangers() -> None:
     async with served() as port, opened(port, 1, request("/signed")) as [known]:
         await known[0].readuntil(b"}")
