@@ -21,6 +21,8 @@ HEADER = re.compile(r"diff --(git|cc|combined) |(rename|copy) (from|to) ")
 BEFORE_A_NAME = re.compile(r"^[abciow]/")
 QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
 COMMIT = re.compile(r"commit [0-9a-f]{40,64}\n[A-Z][a-z]+\W")
+OBJECT_ID = re.compile(r"[0-9a-fA-F]{40}([0-9a-fA-F]{24})?")
+RANGE = re.compile(r"\.\.\.?")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 # Fields of an answer that name a file, and those beside them that hold what is in it
@@ -148,6 +150,16 @@ def shown_files(revision: str, text: str) -> tuple[str, ...]:
     if ":" not in revision and not COMMIT.match(text):
         raise ValueError("it is no commit")
     return differing_files(text)
+
+
+def compared_files(target: str, text: str) -> tuple[str, ...]:
+    """The files of a difference to what `target` names. Raises ValueError where git calls a file by an id, or as a side
+    of the target is called: two files were compared then, and it does not say what their names are."""
+    found = differing_files(text)
+    sides = {target, *RANGE.split(target)}
+    if any(one in sides or OBJECT_ID.fullmatch(one) for one in found):
+        raise ValueError("it names no file")
+    return found
 
 
 def excerpted_files(text: str) -> tuple[str, ...]:

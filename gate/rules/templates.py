@@ -12,7 +12,7 @@ from posixpath import normpath
 from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.diffs import differing_files, excerpted_files, shown_files
+from gate.rules.diffs import compared_files, differing_files, excerpted_files, shown_files
 from gate.rules.plurals import counted
 
 PLACEHOLDER = re.compile(
@@ -66,6 +66,13 @@ def _shown_files(value: Json) -> tuple[str, ...]:
     if not isinstance(value, Mapping):
         raise ValueError("it is no answer about a revision")
     return shown_files(str(value.get("revision", "")), str(value.get("text", "")))
+
+
+def _compared_files(value: Json) -> tuple[str, ...]:
+    """The files of a difference to a target, which stands beside its text."""
+    if not isinstance(value, Mapping):
+        raise ValueError("it is no answer about a target")
+    return compared_files(str(value.get("target", "")), str(value.get("text", "")))
 
 
 def _people(value: Json) -> str:
@@ -141,6 +148,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "differing": lambda v: "\n".join(differing_files(str(v))),  # the files of a difference of git
     "excerpted": lambda v: "\n".join(excerpted_files(str(v))),  # the files whose content JSON gives
     "shown": lambda v: "\n".join(_shown_files(v)),  # the files of what git shows of a revision
+    "compared": lambda v: "\n".join(_compared_files(v)),  # the files of a difference to a target
     "folder": _folder,
     "tree": _tree,
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
@@ -150,6 +158,7 @@ LISTS: dict[str, Callable[[Json], list[Json]]] = {
     "differing": lambda v: list(differing_files(str(v))),
     "excerpted": lambda v: list(excerpted_files(str(v))),
     "shown": lambda v: list(_shown_files(v)),
+    "compared": lambda v: list(_compared_files(v)),
 }
 
 

@@ -74,15 +74,59 @@ async def test_a_file_is_shown_by_its_path_and_never_by_its_id_or_a_tag(git_prod
     for revision in (blob, blob[:7], "aside", f"{blob}^{{blob}}", "HEAD", "HEAD:.env", f"{tree}:.env"):
         thread = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=revision)
         assert "hunter2" not in thread.shown, revision
-    asked = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=f"{tree}:a.md")
-    assert "confirm" in asked.buttons
-    for revision, told in (("HEAD:a.md", "two"), ("HEAD~1", "first"), ("HEAD:", "a.md")):
+    for revision in (f"{tree}:a.md", f"{tree[:7]}:a.md"):  # whatever the folder is called, the server refuses
+        thread = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=revision)
+        assert "two" not in thread.shown
+    commit = git(repo, "rev-parse", "HEAD").strip()
+    whole = (("HEAD:a.md", "two"), (f"{commit[:7]}:a.md", "two"), ("HEAD~1", "first"), ("HEAD:", "a.md"))
+    for revision, told in whole:
         thread = await Thread.ask(product, "git.git_show", repo_path=str(repo), revision=revision)
         assert told in thread.shown
         assert thread.buttons == []
     for target in (blob, "aside", f"HEAD~1..{blob}", "HEAD:.env"):
         thread = await Thread.ask(product, "git.git_diff", repo_path=str(repo), target=target)
         assert "hunter2" not in thread.shown, target
+
+
+async def test_a_difference_to_what_may_be_an_id_of_a_folder_or_a_file_is_asked_about(
+    git_product: ProductAndFolder,
+):
+    product, repo = git_product
+    (repo / ".ssh").mkdir()
+    (repo / ".ssh" / "config").write_text("PASSWORD=hunter2\n")
+    git(repo, "add", "-f", ".ssh", "a.md")
+    git(repo, "commit", "-m", "second")
+    tree, blob = (git(repo, "rev-parse", f"HEAD:.ssh{rest}").strip() for rest in ("", "/config"))
+    git(repo, "rm", "-rq", ".ssh")
+    git(repo, "commit", "-m", "third")
+    other, root = git(repo, "rev-parse", "HEAD:a.md").strip(), git(repo, "rev-parse", "HEAD~2^{tree}").strip()
+    asked = (
+        tree,
+        tree[:7],
+        f"{tree}^{{tree}}",
+        f"x-g{tree[:4]}",
+        f"{blob}..x-g{other[:7]}",
+        f"{tree}..x-g{root}",
+    )
+    for target in asked:
+        thread = await Thread.ask(product, "git.git_diff", repo_path=str(repo), target=target)
+        assert "hunter2" not in thread.shown, target
+        assert "confirm" in thread.buttons, target
+
+
+async def test_a_difference_to_a_branch_or_a_tag_is_answered_at_once(git_product: ProductAndFolder):
+    product, repo = git_product
+    git(repo, "branch", "fix/one")
+    git(repo, "add", "a.md")
+    git(repo, "commit", "-m", "second")
+    git(repo, "tag", "v1.2", "HEAD~1")
+    for target in ("HEAD~1", "fix/one", "v1.2", "HEAD^"):
+        thread = await Thread.ask(product, "git.git_diff", repo_path=str(repo), target=target)
+        assert "+two" in thread.shown, target
+        assert thread.buttons == []
+    thread = await Thread.ask(product, "git.git_diff", repo_path=str(repo), target="fix/one..main")
+    assert "did not resolve" in thread.shown  # the reviewed server takes no range
+    assert thread.buttons == []
 
 
 async def test_a_branch_is_made(git_product: ProductAndFolder):

@@ -152,3 +152,12 @@ def test_a_difference_of_very_many_lines_is_looked_through_in_no_time() -> None:
         begun = time.thread_time()
         diffs.differing_files(line * (256 * 1024 // len(line)))
         assert time.thread_time() - begun < 1
+
+
+@pytest.mark.parametrize("target", ["aside..other", "aside...other", f"{'7f' * 20}..other", "other"])
+def test_a_difference_whose_headers_are_no_names_of_files_tells_of_none(target: str) -> None:
+    one = target.split("..")[0]
+    told = f"diff --git a/{one} b/other\nindex 1..2 100644\n--- a/{one}\n+++ b/other\n@@ -1 +1 @@\n-x\n+y\n"
+    with pytest.raises(ValueError, match="names no file"):
+        diffs.compared_files(target, told)
+    assert diffs.compared_files("HEAD~1", "--- a/a.md\n+++ b/a.md\n") == ("a.md",)

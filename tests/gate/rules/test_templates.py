@@ -18,6 +18,7 @@ SCOPE = {
         "dot": "./.",
         "broken": '{"path": "a.md", "patch": "+x',
     },
+    "compared": {"target": "main", "text": "--- a/a.md\n+++ b/a.md"},
     "capture": {"before": {"sha": "x", "items": [{"id": 7}]}},
 }
 
@@ -42,6 +43,8 @@ SCOPE = {
         ("{args.list|json}", "[1, 2]"),
         ("{args.diff|differing}", ["a.md", "b.md"]),
         ("Of {args.diff|differing}", "Of a.md\nb.md"),
+        ("{compared|compared}", ["a.md"]),
+        ("Of {compared|compared}", "Of a.md"),
         ("{args.json|excerpted}", ["a.md"]),
         ("{args.tree|tree}", "docs/a"),
         ("{args.path|tree}", ""),
