@@ -16,7 +16,7 @@ from gate.rules.task import Flow, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.tasks.clarify import thread_busy_reason
 from gate.tasks.create_task import new_task
-from gate.tasks.task_transitions import move_task, press_task, start_turn
+from gate.tasks.task_transitions import move_task, press_task, start_turn, told_words
 
 CHANGE_MISSING = "Please say what should be different."
 NO_CHANGE = "That reads as thanks, so nothing runs again. Press *Yes, done*, or say what should be different."
@@ -74,7 +74,7 @@ async def needs_changes(world: World, press: TaskPress) -> PressResult:
         again = TaskParts(
             planning=replace(task.planning, attempts=task.attempts + 1),
             request=replace(task.request, asks=True),
-            reason=feedback,
+            reason=await told_words(tx, task, feedback),
             flow=_flow(task),
             plan=replace(plans.without_consent(task.plan), undone="") if task.plan else None,
         )

@@ -32,7 +32,9 @@ from gate.tasks.task_transitions import (
     next_pause,
     say_in_thread,
     start_turn,
+    told_words,
     update_task,
+    words_are_private,
 )
 
 __all__ = [
@@ -66,8 +68,16 @@ async def make_plan(world: World, task: Task) -> bool:
     reply = found.exchanges[-1].reply
     if isinstance(reply, ProposePlan):
         plan = await _proposed(world, task, reply)
+        if plan.note and words_are_private(task, found):  # which it may quote
+            await _tell_alone(world, task, plan)
+            plan = replace(plan, note="")
         return await _write(world, task, lambda tx, now: _accept_plan(tx, world, now, plan))
     return await _write(world, task, lambda tx, now: _handle_other_reply(tx, world, now, found))
+
+
+async def _tell_alone(world: World, task: Task, plan: Plan) -> None:
+    async with world.ledger.begin() as tx:
+        await say_in_thread(tx, task, plan.note, f"note:{plan.version}", task.requester)
 
 
 async def _proposed(world: World, task: Task, reply: ProposePlan) -> Plan:
@@ -173,7 +183,8 @@ async def _handle_other_reply(tx: Tx, world: World, task: Task, found: Turn) -> 
     if _unfinished(plan) and _needs_no_approval(task):  # it must not go on as if nothing had been said
         on = await move_task(tx, task, TaskEvent.ACT, planning=_planning_done(task))
         said = found.text or "".join(one.text for one in task.instructions[-1:])  # of an admin
-        reason = NOT_TAKEN.format(text=f"“{plans.clipped(said, 300)}”.")
+        told = await told_words(tx, task, said)
+        reason = NOT_TAKEN.format(text=f"“{plans.clipped(told, 300)}”.")
         return await move_task(tx, on, TaskEvent.PAUSE, reason=reason, pause=next_pause(on, PauseReason.WISH))
     await say_in_thread(tx, task, AS_IT_WAS, task.revision)
     if not _unfinished(plan):

@@ -31,6 +31,7 @@ from gate.tasks.task_transitions import (
     move_task,
     press_task,
     start_turn,
+    told_words,
     update_task,
 )
 
@@ -253,9 +254,9 @@ async def replan(world: World, press: TaskPress) -> PressResult:
             return PressResult(False, "review", REVIEW_FIRST, task=task)
         spoken = await start_turn(tx, task, Mode.PLAN, reason)
         plan = plans.without_consent(task.plan)
-        planning = replace(task.planning, turn=spoken)
+        planning, why = replace(task.planning, turn=spoken), await told_words(tx, task, reason)
         return await move_task(
-            tx, task, TaskEvent.REPLAN, press.user, plan=plan, planning=planning, reason=reason
+            tx, task, TaskEvent.REPLAN, press.user, plan=plan, planning=planning, reason=why
         )
 
     return await press_task(world, press, TaskVerb.REPLAN, _version, do)

@@ -58,7 +58,14 @@ from gate.tasks.replies import (
     within_limits,
 )
 from gate.tasks.slow_answers import MODEL, server_name, telling_if_late
-from gate.tasks.task_transitions import BROKEN, move_task, planner_away, planner_context, with_step
+from gate.tasks.task_transitions import (
+    BROKEN,
+    move_task,
+    planner_away,
+    planner_context,
+    with_step,
+    words_are_private,
+)
 
 NOT_NOW = {
     Mode.PLAN: "Not now: this changes something. Put it into the plan.",
@@ -241,7 +248,9 @@ async def _process_reply(
     if isinstance(reply, Propose):
         told = tuple([await _read(world, turn, (index, at), call) for at, call in enumerate(reply.calls)])
     else:
-        told = (await _other(world, turn, index, reply),)
+        if task is None and turn.task and isinstance(reply, Say):
+            task = await world.ledger.task(turn.task)
+        told = (await _other(world, turn, task, reply),)
     async with world.ledger.begin() as tx:
         await tx.record_reports(turn.id, index, told)
     if any(one.status in OPEN for one in told):
@@ -305,15 +314,21 @@ def _decision(world: World, turn: Turn, call: Call) -> Decision | None:
     return policy_decision(world, spec, args, turn.session.channel)
 
 
-async def _other(world: World, turn: Turn, index: int, reply: object) -> CallReport:
+async def _other(world: World, turn: Turn, task: Task | None, reply: object) -> CallReport:
+    index = len(turn.exchanges) - 1
     if isinstance(reply, Say) and turn.mode is Mode.ANSWER:  # it stands in the last message of its task
         return CallReport(0, "succeeded", "")
     if isinstance(reply, Say):
-        if may_end_on_card(turn, reply.text) and await _put_answer_on_card(world, turn, reply.text):
+        alone = task is not None and words_are_private(task, turn)
+        if (
+            not alone
+            and may_end_on_card(turn, reply.text)
+            and await _put_answer_on_card(world, turn, reply.text)
+        ):
             return CallReport(0, "succeeded", "")
         talk = turn.mode is Mode.TALK
         body = {"text": reply.text, "task": turn.task} if talk else {"text": reply.text}
-        await _note(world, turn, index, "talk" if talk else "text", body)
+        await _note(world, turn, index, "talk" if talk else "text", body, turn.requester if alone else "")
         return CallReport(0, "succeeded", "")
     if isinstance(reply, ListPending):
         await _note(world, turn, index, "pending", {})
@@ -355,9 +370,9 @@ async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallRepor
 
 
 async def _note(
-    world: World, turn: Turn, index: int, kind: str, body: Mapping[str, Json], place: int = 0
+    world: World, turn: Turn, index: int, kind: str, body: Mapping[str, Json], to: str = ""
 ) -> None:
-    await _store_note(world, Note(derive_id("note", turn.id, index, place, kind), turn.session, kind, body))
+    await _store_note(world, Note(derive_id("note", turn.id, index, 0, kind), turn.session, kind, body, to))
 
 
 async def _store_note(world: World, note: Note) -> None:

@@ -19,8 +19,10 @@ from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Mode, PlannerContext, Turn
 from gate.rules.ports import LedgerEvent, Note, StaleTask, Tx, World
+from gate.rules.previews import MEASURE, measured
 from gate.rules.task import Pause, PauseReason, Plan, Step, StopRequest, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.rules.undo_privacy import is_confidential
 from gate.rules.unreleased_results import redacted_step
 
 BROKEN = "Something went wrong on my side, so I stopped here. Nothing more of it will run. Please ask in other words."
@@ -152,6 +154,27 @@ def turn_of(task: Task, mode: Mode, text: str, at: datetime) -> Turn:
     return Turn(turn_id, task.session, task.requester, text, at, task=task.id, mode=mode)
 
 
+async def is_about_private(tx: Tx, task: Task) -> bool:
+    """Whether something that was called for it is confidential: then so may be what is said about it."""
+    steps = task.plan.steps if task.plan else ()
+    if any(step.is_private for step in steps):
+        return True
+    found = [await tx.action(step.action) for step in steps if step.action]
+    return any(action is not None and is_confidential(action) for action in found)
+
+
+async def told_words(tx: Tx, task: Task, text: str) -> str:
+    """What people said about a task, as its cards and the record tell it: of what is confidential only how long it is
+    and its hash. Its turn has the words."""
+    return measured(text) if text and await is_about_private(tx, task) else text
+
+
+def words_are_private(task: Task, turn: Turn) -> bool:
+    """Whether a turn is about words that its task does not tell: then what is answered, which may quote them, is for
+    whoever typed them alone."""
+    return bool(turn.text) and task.reason == measured(turn.text)
+
+
 async def planner_context(world: World, task: Task) -> PlannerContext:
     """What a planner may know of a task at this moment."""
     earlier = await _earlier(world, task)
@@ -166,7 +189,9 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
         instructions=task.instructions,
         # Why a task is paused, and what a step of a plan came to, may be a tool's words; every other reason is the
         # requester's, or ours.
-        reason="" if task.state is TaskState.PAUSED or _runs_a_plan(task) else task.reason,
+        reason=""
+        if task.state is TaskState.PAUSED or _runs_a_plan(task)
+        else await _words(world, task, earlier),
         done=tuple(redacted_step(task, s) for s in steps if s.is_finished),
         left=tuple(redacted_step(task, s) for s in steps if not s.is_finished),
         earlier=earlier[-EARLIER_TURNS:],
@@ -174,6 +199,15 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
         remarks=task.input.remarks,
         attempts=task.attempts,
     )
+
+
+async def _words(world: World, task: Task, earlier: tuple[Turn, ...]) -> str:
+    """The reason of a task, in the words of the turn that keeps them where the task does not."""
+    if MEASURE not in task.reason:
+        return task.reason
+    now = await world.ledger.turn(task.turn)
+    said = [turn.text for turn in (*earlier, now) if turn and turn.task == task.id]
+    return next((text for text in said if measured(text) == task.reason), task.reason)
 
 
 def _runs_a_plan(task: Task) -> bool:

@@ -9,21 +9,22 @@ from typing import Any
 
 import pytest
 
+from gate.actions.button_press import TaskPress
 from gate.actions.prepare import REFUSED_ALONE
 from gate.actions.preview import policy_decision
 from gate.rules.access import Token, TokenKind
-from gate.rules.action import Verdict
+from gate.rules.action import Ref, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.plan_changes import StepChange, rebuilt_plan
-from gate.rules.planner_port import Call, Done, Propose, ProposedStep
+from gate.rules.planner_port import Call, Done, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
 from gate.rules.steps import Privacy
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Expect, Read, ToolSpec
+from gate.tasks import feedback, step_review
 from gate.tasks import plan as flow
-from gate.tasks import step_review
 from handlers.api import task_responses
 from tests.gate.actions.test_action_privacy import PAY, TOLD, desk, fail_reads, logged, told
 from tests.gate.gate_setup import ANN, Scene
@@ -108,6 +109,38 @@ async def test_what_is_typed_into_a_step_is_not_shown_before_a_rule_was_held_aga
     task = await only(office)
     assert [step.call.privacy for step in steps(task)] == [Privacy.UNJUDGED, Privacy.PUBLIC]
     assert TYPED not in shown(task)
+
+
+@pytest.mark.parametrize("secret", [False, True])
+async def test_words_about_a_confidential_call_reach_neither_the_record_nor_the_thread(
+    office: Scene, secret: bool
+) -> None:
+    office.rule(*ALWAYS)
+    path = ".env" if secret else LETTER
+    office.planner.script = [Propose((Call("desk", "write", {"path": path, "content": "x"}),)), Done()]
+    await office.say("please write it")
+    task = await confirmed(office)
+    assert task.state is TaskState.SATISFACTION
+    office.planner.script = [Say(f"I did not understand “{TYPED}”.")]
+    press = TaskPress(Ref(task.id, task.ends, "0"), "T1", ANN, text=TYPED)
+    assert (await feedback.needs_changes(office.world, press)).ok
+    await office.play()
+    assert (office.planner.seen[-1].text, office.planner.briefs[-1].reason) == (TYPED, TYPED)
+    assert TYPED not in await logged(office)
+    assert TYPED not in await told(office)
+    assert TYPED in await told(office, to_ann=True)
+
+
+async def test_a_reason_to_plan_a_private_step_anew_is_told_to_whoever_typed_it_alone(office: Scene) -> None:
+    task = await planned(office, write(LETTER, "x"), write("a.md"))
+    office.planner.script = [replace(proposes(write(LETTER, "y")), note=f"I kept “{TYPED}”.")]
+    await pressed(office, flow.replan, replace(on_plan(task), text=TYPED))
+    task = await only(office)
+    assert (task.state, office.planner.briefs[-1].reason) == (TaskState.PLAN_REVIEW, TYPED)
+    assert TYPED not in shown(task)
+    assert TYPED not in await logged(office)
+    assert TYPED not in await told(office)
+    assert TYPED in await told(office, to_ann=True)
 
 
 async def test_a_private_step_that_a_rule_forbids_meanwhile_tells_no_arguments(office: Scene) -> None:
