@@ -33,7 +33,6 @@ INDEX = re.compile(r"\[\d+\]")
 WORD = re.compile(r"[\w./@#:-]{1,80}")  # a value of which nobody takes a part for the whole
 TELLING = 3  # arguments in the line of a tool without a recipe
 TELLING_LENGTH = 60
-MEASURE = " characters, SHA-256 "
 
 
 def text_of(value: Json) -> str:
@@ -45,7 +44,7 @@ def measured(value: Json) -> str:
     """A value of which nothing is told but that: how long it is, and enough of its hash to compare it."""
     text = text_of(value)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{len(text):,}{MEASURE}{digest}…"
+    return f"{len(text):,} characters, SHA-256 {digest}…"
 
 
 def facts(

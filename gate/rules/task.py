@@ -108,6 +108,7 @@ class Instruction:
     text: str
     at: datetime
     used: str = ""  # "before step 3"; "" while it waits
+    alone: bool = False  # it was typed on a card of what is confidential: people see only how long it is
 
 
 @dataclass(frozen=True, slots=True)

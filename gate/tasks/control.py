@@ -21,6 +21,7 @@ from gate.tasks.step_action import withdraw_action
 from gate.tasks.task_transitions import (
     already_decided,
     end_by_user,
+    is_about_private,
     move_task,
     press_task,
     say_in_thread,
@@ -135,7 +136,8 @@ async def resume(world: World, press: TaskPress) -> PressResult:
 
 
 async def _with_instruction(tx: Tx, task: Task, press: TaskPress, text: str) -> Instruction:
-    return Instruction(derive_id("said", task.id, task.revision), press.user, text, await tx.now())
+    key, alone = derive_id("said", task.id, task.revision), await is_about_private(tx, task)
+    return Instruction(key, press.user, text, await tx.now(), alone=alone)
 
 
 async def _continue(tx: Tx, task: Task, user: str, plan: Plan | None) -> Task:

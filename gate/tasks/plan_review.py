@@ -27,6 +27,7 @@ from gate.tasks.plan_preview import argument_problem, call_of_step, current_rule
 from gate.tasks.task_transitions import (
     OLD_CARD,
     count_words,
+    is_about_private,
     lock_unchanged,
     move_task,
     press_task,
@@ -215,7 +216,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             key = derive_id("note", task.id, task.revision, step.id)
             # Not by its card, which may quote others.
             text = f"For step {number} ({_called(step)}): {step.note}"
-            told.append(Instruction(key, press.user, text, await tx.now()))
+            told.append(Instruction(key, press.user, text, await tx.now(), alone=step.is_private))
         await count_words(tx, task, press.user)
         now = await tx.update_task(task, input=replace(task.input, instructions=tuple(told)))
         return await _store_plan(tx, now, steps, press.user, "")
@@ -263,7 +264,8 @@ async def replan(world: World, press: TaskPress) -> PressResult:
 
 
 async def _with_instruction(tx: Tx, task: Task, user: str, text: str) -> Task:
-    said = Instruction(derive_id("replan", task.id, task.revision), user, text, await tx.now())
+    key, alone = derive_id("replan", task.id, task.revision), await is_about_private(tx, task)
+    said = Instruction(key, user, text, await tx.now(), alone=alone)
     heard = replace(task.input, instructions=(*task.instructions, said))
     now = await update_task(tx, task, "user_instruction", user, input=heard)
     tx.enqueue(jobs.task(now.id, now.revision))

@@ -19,7 +19,7 @@ from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Mode, PlannerContext, Turn
 from gate.rules.ports import LedgerEvent, Note, StaleTask, Tx, World
-from gate.rules.previews import MEASURE, measured
+from gate.rules.previews import measured
 from gate.rules.task import Pause, PauseReason, Plan, Step, StopRequest, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.rules.undo_privacy import is_confidential
@@ -172,6 +172,8 @@ async def told_words(tx: Tx, task: Task, text: str) -> str:
 def words_are_private(task: Task, turn: Turn) -> bool:
     """Whether a turn is about words that its task does not tell: then what is answered, which may quote them, is for
     whoever typed them alone."""
+    if any(one.alone and one.text in turn.text for one in task.instructions):
+        return True
     return bool(turn.text) and task.reason == measured(turn.text)
 
 
@@ -203,7 +205,7 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
 
 async def _words(world: World, task: Task, earlier: tuple[Turn, ...]) -> str:
     """The reason of a task, in the words of the turn that keeps them where the task does not."""
-    if MEASURE not in task.reason:
+    if "SHA-256" not in task.reason:
         return task.reason
     now = await world.ledger.turn(task.turn)
     said = [turn.text for turn in (*earlier, now) if turn and turn.task == task.id]

@@ -9,6 +9,7 @@ from gate.rules import unreleased_results
 from gate.rules.access import Token, TokenKind
 from gate.rules.audit import Line
 from gate.rules.events import APPROVALS, open_request
+from gate.rules.previews import measured
 from gate.rules.reviews import PendingReview
 from gate.rules.task import PauseReason, Plan, Step, Task
 from gate.rules.task_states import TaskState
@@ -58,7 +59,12 @@ def task(
         plan=_plan(token, found, one.plan, most) if one.plan else None,
         waiting=list(waiting),
         instructions=[
-            models.Instruction(user=said.user, text=said.text, at=said.at, used=said.used)
+            models.Instruction(
+                user=said.user,
+                text=measured(said.text) if said.alone else said.text,
+                at=said.at,
+                used=said.used,
+            )
             for said in one.instructions
         ],
         reason=plain_text(one.reason),

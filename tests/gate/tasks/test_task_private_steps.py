@@ -23,7 +23,7 @@ from gate.rules.steps import Privacy
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Expect, Read, ToolSpec
-from gate.tasks import feedback, step_review
+from gate.tasks import control, feedback, step_review
 from gate.tasks import plan as flow
 from handlers.api import task_responses
 from tests.gate.actions.test_action_privacy import PAY, TOLD, desk, fail_reads, logged, told
@@ -141,6 +141,21 @@ async def test_a_reason_to_plan_a_private_step_anew_is_told_to_whoever_typed_it_
     assert TYPED not in await logged(office)
     assert TYPED not in await told(office)
     assert TYPED in await told(office, to_ann=True)
+
+
+async def test_what_is_said_with_continue_about_a_private_step_is_shown_to_nobody_else(office: Scene) -> None:
+    asks = Review("looked at", Phase.AFTER, tools=("desk.write",))
+    office.world = replace(office.world, policy=replace(office.world.policy, reviews=(asks,)))
+    task = await confirmed(office) if await approved(office, await planned(office, write(LETTER))) else None
+    assert task is not None
+    assert task.state is TaskState.PAUSED
+    office.planner.script = [Say(f"I did not understand “{TYPED}”.")]
+    await pressed(office, control.resume, on_pause(task, text=TYPED))
+    task = await only(office)
+    assert TYPED in [turn.text for turn in office.planner.seen]
+    assert TYPED not in shown(task)
+    assert TYPED not in await logged(office)
+    assert TYPED not in await told(office)
 
 
 async def test_a_private_step_that_a_rule_forbids_meanwhile_tells_no_arguments(office: Scene) -> None:
