@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from gate.rules.action import CallClass
 from gate.rules.plans import is_taken_back
 from gate.rules.plurals import counted
-from gate.rules.previews import measured
 from gate.rules.task import NOBODY, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from views import task_buttons as buttons
@@ -183,7 +182,7 @@ def _said(task: Task) -> list[Block]:
 def _instruction(one: Instruction) -> Block:
     where = f"taken in {one.used}" if one.used else "waits for the next step"
     return line(
-        words(measured(one.text) if one.alone else f"“{one.text}”", most=200),
+        words("Words that are not shown here" if one.alone else f"“{one.text}”", most=200),
         words(" "),
         person(one.user),
         words(f" — {where}", "italic", most=80),
