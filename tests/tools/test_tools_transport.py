@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,8 +18,10 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCReque
 from tools.http_bounds import OwnTurns
 from tools.mcp.http_client import WatchedClient, _LimitedBody
 from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, TOO_LONG, ParseThrottle
+from tools.mcp.server_config import ServerConfig
 from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
 from tools.mcp.stdio import _receive
+from tools.mcp.transport import Connector
 
 
 class MemoryTransport:
@@ -135,6 +138,47 @@ async def test_an_answered_or_cancelled_request_admits_another() -> None:
                     )
                 )
                 await read.receive()
+
+
+class Recorded(ParseThrottle):
+    """A throttle that remembers what was charged, and lets nothing wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.charged: list[float] = []
+
+    def charge(self, now: float, seconds: float) -> float:
+        self.charged.append(seconds)
+        return 0.0
+
+
+async def test_a_request_of_a_server_counts_for_its_share_with_what_its_answer_takes() -> None:
+    """A server that asks without end over HTTP is answered over a connection each time."""
+    memory, throttle = MemoryTransport(), Recorded()
+    watched = WatchedTransport(memory.transport(), lambda: None, throttle=throttle, per_answer=1000.0)
+    answer = SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={"content": []}))
+    async with watched as (read, _):
+        for sent in (ping(1), answer, ping(2), ping(2)):
+            await memory.from_server.send(sent)
+        memory.from_server.close()
+        assert len([item async for item in read]) == 3
+    assert [seconds >= 1000 for seconds in throttle.charged] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("config", "per_answer"),
+    [
+        (ServerConfig(name="s", url="http://server.example/mcp"), PER_REQUEST),
+        (ServerConfig(name="s", command="server"), 0.0),
+    ],
+    ids=["over HTTP", "over its input"],
+)
+async def test_only_an_answer_over_http_takes_a_request(
+    config: ServerConfig, per_answer: float, tmp_path: Path
+) -> None:
+    async with AsyncExitStack() as stack:
+        watched = await Connector(config, tmp_path)._watched(stack, lambda: None)
+    assert watched.per_answer == per_answer
 
 
 def test_messages_of_a_server_take_their_share_of_loop_time_after_a_burst() -> None:

@@ -97,6 +97,7 @@ class WatchedTransport:
     # The server's requests that wait for our answer.
     open_requests: set[RequestId | None] = field(default_factory=set)
     throttle: ParseThrottle = field(default_factory=ParseThrottle)  # for validation; parsing has its own
+    per_answer: float = 0.0  # seconds of loop time to send the answer to a request of the server
 
     async def __aenter__(self) -> tuple[_ReadStream, _WriteStream]:
         read, write = await self.inner.__aenter__()
@@ -233,8 +234,9 @@ class _ReadStream:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> Item:
-        """The next message that the SDK gets. The time that it takes is charged, so a server that sends much of what
-        takes long is read later."""
+        """The next message that the SDK gets. The time that it takes is charged, and for a request what it takes to
+        send the answer. So a server that sends much of what takes long is read later; what is sent to it does not
+        wait."""
         throttle = self._transport.throttle
         while True:
             try:
@@ -245,6 +247,8 @@ class _ReadStream:
             begun = time.thread_time()
             admitted = self._transport.inspect(item) if self._transport.admit(item) else None
             seconds = VALIDATIONS * (time.thread_time() - begun)
+            if isinstance(admitted, SessionMessage) and isinstance(admitted.message, JSONRPCRequest):
+                seconds += self._transport.per_answer
             if wait := throttle.charge(anyio.current_time(), seconds):
                 await anyio.sleep(wait)
             if admitted is not None:

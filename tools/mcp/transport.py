@@ -21,7 +21,7 @@ from mcp_types import CallToolResult, Implementation, JSONRPCMessage
 
 from gate.rules.message_size import MAX_MESSAGE_BYTES
 from tools.mcp.http_client import WatchedClient
-from tools.mcp.limits import NoMessage, message_of
+from tools.mcp.limits import PER_REQUEST, NoMessage, message_of
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.server_requests import Sampling
 from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedTransport
@@ -82,7 +82,9 @@ class Connector:
     async def _watched(self, stack: AsyncExitStack, on_close: Callable[[], None]) -> WatchedTransport:
         answered = {SAMPLING_METHOD: self.sampling, ELICITATION_METHOD: self.elicitation}
         announced = frozenset(method for method, callback in answered.items() if callback is not None)
-        return WatchedTransport(await self._transport(stack), on_close, announced)
+        per_answer = PER_REQUEST if self.config.transport == HTTP else 0.0
+        transport = await self._transport(stack)
+        return WatchedTransport(transport, on_close, announced, per_answer=per_answer)
 
     async def _transport(self, stack: AsyncExitStack) -> AbstractAsyncContextManager[Any]:
         config = self.config
