@@ -26,6 +26,8 @@ def parsed(value: Json, depth: int = DEEPEST_JSON) -> Json:
         return [parsed(item, depth) for item in value]
     if not isinstance(value, str) or not depth or len(value) > LONGEST_JSON:
         return value
+    if "{" not in value and "[" not in value and '"' not in value:  # so nothing in it begins as JSON does
+        return value
     try:
         found = _values(value)
         return value if found is None else parsed(found, depth - 1)

@@ -102,6 +102,8 @@ def _is_path(words: list[str]) -> bool:
 
 def _given(text: str) -> Iterator[str]:
     """What is given under a name in a call, an object or a file of settings."""
+    if ":" not in text and "=" not in text:
+        return
     yield from (found[3] for found in GIVEN.finditer(text) if is_file_argument(found[1]))
     if "," in text:
         yield from (found[2] for found in OPTION.finditer(text) if is_file_argument(found[1]))
@@ -118,6 +120,8 @@ def _of_diffs(text: str) -> Iterator[str]:
 
 def _quoted(text: str) -> Iterator[str]:
     """What is quoted in brackets, or on a line with hardly a word beside it."""
+    if not QUOTED.search(text):
+        return
     for found in IN_BRACKETS.finditer(text):
         yield from (item[1] for item in QUOTED.finditer(found[1]))
     for line in LINES.split(text):
