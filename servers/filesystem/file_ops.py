@@ -306,11 +306,18 @@ def preview(roots: Roots, trash_id: str) -> Returning:
             item
             for (there, file), place in zip(held, places, strict=True)
             if file.kind == "folder"
-            for item in listing.items(place.said, trees.parts(there)[1])
+            for item in _inside(there, file, place.said)
         ]
     listing.bearable(inside)
     now = [listing.metadata(place).sha256 or "" for place in places]
     return Returning(files, places, now, inside, _digest_of(places, files))
+
+
+def _inside(there: Spot, file: TrashedFile, said: str) -> list[Item]:
+    """What is in a folder of an entry, by the look that also gave its hash. Raises ToolError for another folder."""
+    found, parts = trees.parts(there)
+    trash.must_match(found, file)
+    return listing.items(said, parts)
 
 
 def _digest_of(places: Sequence[Place], files: Sequence[TrashedFile]) -> str:

@@ -111,7 +111,11 @@ def _must_be(spot: Spot, file: TrashedFile) -> None:
     same = info is not None and disk.kind(info.st_mode) == file.kind
     if info is None or not same or (file.kind == "file" and info.st_size != file.size):
         raise ToolError(_OTHER.format(path=file.path))
-    found = trees.examine(spot)
+    must_match(trees.examine(spot), file)
+
+
+def must_match(found: disk.Found, file: TrashedFile) -> None:
+    """Raise ToolError where what was found in an entry is not what its manifest says."""
     if (found.sha256, found.size, disk.kind(found.mode)) != (file.sha256, file.size, file.kind):
         raise ToolError(_OTHER.format(path=file.path))
 

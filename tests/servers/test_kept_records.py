@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -17,8 +17,8 @@ import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.data import server as data_server
-from servers.filesystem import server, trash, trees
-from servers.filesystem.paths import Spot
+from servers.filesystem import file_ops, server, trash, trees
+from servers.filesystem.paths import Roots, Spot
 from servers.filesystem.trash import Budget
 from servers.knowledge import server as knowledge_server
 from tests.servers.files import Clock, files, sample, sha, tree
@@ -227,6 +227,38 @@ def test_a_link_in_the_place_of_a_folder_keeps_the_mode_of_what_it_leads_to(tmp_
         swapping.join()
         os.close(folder)
     assert stat.S_IMODE(outside.stat().st_mode) == 0o755
+
+
+def test_no_preview_lists_a_folder_that_took_the_place_of_the_one_in_the_trash(tmp_path: Path) -> None:
+    """What was hashed was one folder, and what was listed the one that had taken its place by then."""
+    root = sample(tmp_path)
+    for where in (root / "f", root / "decoy"):
+        where.mkdir()
+        for number in range(40):
+            (where / f"{where.name}-{number}").write_text("x")
+    exchange = getattr(ctypes.CDLL(None), "renameat2", None)
+    if exchange is None:
+        pytest.skip("needs renameat2")
+    roots = Roots.at([root])
+    kept, _ = file_ops.delete([roots.find("f")], None, Clock()())
+    there, over = entry(root), Event()
+    trashed, other = os.fsencode(there / "0"), os.fsencode(root / "decoy")
+
+    def swap() -> None:
+        while not over.wait(0.0007):
+            exchange(-100, trashed, -100, other, SWAP)
+
+    swapping, shown = Thread(target=swap), set[str]()
+    swapping.start()
+    try:
+        for _ in range(500):
+            with suppress(ToolError):
+                found = file_ops.preview(roots, kept.id)
+                shown |= {item.name.split("-")[0] for item in found.inside}
+    finally:
+        over.set()
+        swapping.join()
+    assert shown <= {"f/f"}
 
 
 def bases(root: Path) -> None:
