@@ -23,6 +23,7 @@ from servers.filesystem.paths import Roots
 from servers.folders import House, alone, assembled, bytes_of, named
 from servers.ocr_words import FieldOf, Mention, Word, fields, lines, mentions, rows, sure, text, words
 from servers.sandbox.calling import Job, Limits, answered
+from servers.sandbox.protocol import MOST_JSON
 from servers.tool_metadata import Card, reading
 
 ImageArg = Annotated[
@@ -86,7 +87,7 @@ class TableRead(BaseModel):
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif")
 LARGEST = 30 << 20  # bytes of a file that goes in
-LIMITS = Limits(seconds=50)
+LIMITS = Limits(seconds=50, told=MOST_JSON)
 PAGES_AT_ONCE = 10
 UNSURE, SURE = 0.6, 0.9
 SKEWED, VERY_SKEWED = (

@@ -22,7 +22,8 @@ from servers.filesystem import disk, listing
 from servers.filesystem.models import Entry, Item, Sha256, Strict
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
-from servers.sandbox.calling import Job, Limits, Portions, run
+from servers.sandbox.calling import Job, Limits, Portions, brief, run
+from servers.sandbox.protocol import MOST_JSON
 
 LONGEST_TITLE, LONGEST_PLACE, LONGEST_TEXT = 200, 300, 8000
 MOST_TIMES, MOST_MINUTES, MOST_DAYS = 1000, 60 * 24 * 14, 366
@@ -169,7 +170,7 @@ LARGEST = 4 << 20  # bytes of one file
 MOST_BYTES = 64 << 20  # of all files together
 MOST_FILES = 5000
 ENDING = ".ics"
-LIMITS = Limits(seconds=20)  # for one portion of them
+LIMITS = Limits(seconds=20, told=MOST_JSON)  # for one portion of them
 
 
 @dataclass(frozen=True)
@@ -209,9 +210,9 @@ def asked(
 
     for files, result in Portions(job, at_once=100).results(list(read_all(roots, problems))):
         if result.refused:
-            problems.said += [f"{file.place.said} {result.refused}".rstrip(".") for file in files]
+            problems.said += [brief(f"{file.place.said} {result.refused}").rstrip(".") for file in files]
         else:
-            problems.said += result.told["problems"]
+            problems.said += map(brief, result.told["problems"])
             yield files, result.told
 
 

@@ -20,7 +20,7 @@ from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
 from servers.sandbox.calling import JSON_OUTPUT, SANDBOX, Job, Limits, listed, run, unbroken
-from servers.sandbox.protocol import body
+from servers.sandbox.protocol import MOST_JSON, body
 from servers.sqlite.files import HEADER, too_long
 
 PENDING, RESERVED, SHARED, SHARED_SIZE = 0x40000000, 0x40000001, 0x40000002, 510
@@ -152,7 +152,7 @@ def asked(
     """What a task of the confined process gives about the database behind a descriptor. Raises ToolError."""
     seconds = seconds or SECONDS
     output = _OUTPUT if task in _UNPARSED else JSON_OUTPUT
-    limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=output)
+    limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=output, told=MOST_JSON)
     given = {"said": said, "seconds": seconds, **args}
     result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits))
     if result.stopped:
@@ -191,7 +191,7 @@ LARGEST_JSON = 32 << 20  # bytes of a .json file: its list has to be read as a w
 MOST_RECORDS = 2_000_000  # rows of a table in a database
 TABLE_SECONDS = 20.0  # to read all of it
 HEAD = 64 << 10  # bytes of a file that tell what parts its values
-_TABLE = Limits(seconds=120, memory=3 << 30, output=JSON_OUTPUT)
+_TABLE = Limits(seconds=120, memory=3 << 30, output=JSON_OUTPUT, told=MOST_JSON)
 _MADE = replace(_TABLE, output=LARGEST + (8 << 20))  # a file, which is not looked into here
 _KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")

@@ -14,7 +14,8 @@ from servers.filesystem import disk
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, bytes_of, named, target
-from servers.sandbox.calling import Job, answered, run
+from servers.sandbox.calling import Job, Limits, answered, run
+from servers.sandbox.protocol import MOST_JSON
 
 Cell = str | int | float | bool | None
 DocumentArg = Annotated[
@@ -268,7 +269,7 @@ def fill(roots: Roots, call: FillCall) -> Built:
     goal = target(roots, call.destination, ".pdf")
     given = call.values if isinstance(call.values, dict) else {one.field: one.value for one in call.values}
     values = {name: _word(value) for name, value in given.items()}
-    told, made = run("formats.fill", said, [data], values=values)
+    told, made = run("formats.fill", said, [data], Limits(told=MOST_JSON), values=values)
     before, after = ({name: one["value"] for name, one in told[key].items()} for key in ("before", "after"))
     return Built(goal, [item], made, told["pages"], _fields(before, after))
 

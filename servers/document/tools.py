@@ -37,11 +37,12 @@ from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
 from servers.folders import WAYS_BACK, makes, put_shown
-from servers.sandbox.calling import decoded, read, run
-from servers.sandbox.protocol import MOST_LISTED
+from servers.sandbox.calling import Limits, decoded, read, run
+from servers.sandbox.protocol import MOST_JSON, MOST_LISTED
 from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 MOST_ROWS = 2_000
+_LONG_TOLD = Limits(told=MOST_JSON)  # of a task that lists rows or fields
 _MORE = "There are more rows: ask for the next ones."
 _NO_TEXT = "There is no text in it; perhaps it is a picture of text. Try the OCR tools."
 
@@ -122,9 +123,8 @@ class Tools:
     ) -> Sheet:
         """Read rows of a spreadsheet: values as they were last worked out, days as 2026-11-21."""
         said, data, _ = source(self.roots, path, ".xlsx", ".csv", ".tsv")
-        told, _ = run(
-            "formats.sheet", said, [data], ending=ending(said), name=sheet, first=first_row, limit=limit
-        )
+        asked = {"ending": ending(said), "name": sheet, "first": first_row, "limit": limit}
+        told, _ = run("formats.sheet", said, [data], _LONG_TOLD, **asked)
         rows, cut = _rows(told["rows"])
         more = cut or told["more"]
         return Sheet(
@@ -143,7 +143,7 @@ class Tools:
     def list_form_fields(self, path: PdfArg) -> Form:
         """List the fields of a PDF form, with what stands in them."""
         said, data, _ = source(self.roots, path, ".pdf")
-        told, _ = run("formats.fields", said, [data])
+        told, _ = run("formats.fields", said, [data], _LONG_TOLD)
         found, more = answers.fitting(FormField(name=name, **one) for name, one in told["fields"].items())
         return Form(path=said, fields=found, truncated=more)
 

@@ -23,7 +23,17 @@ from servers.filesystem import disk, file_ops, listing
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
-from servers.sandbox.calling import SANDBOX, TOO_MUCH, Job, Limits, Portions, Result, decoded, unbroken
+from servers.sandbox.calling import (
+    SANDBOX,
+    TOO_MUCH,
+    Job,
+    Limits,
+    Portions,
+    brief,
+    decoded,
+    unbroken,
+)
+from servers.sandbox.protocol import MOST_JSON
 
 INBOX, DRAFTS, SENT, OUTBOX = "INBOX", "Drafts", "Sent", "Outbox"
 LARGEST = 20 << 20  # bytes of one message
@@ -140,7 +150,7 @@ def head_of(place: Place, most: int) -> bytes:
         return read_at(file, 0, most)
 
 
-LIMITS = Limits(seconds=5)  # for one message or one portion
+LIMITS = Limits(seconds=5, told=MOST_JSON)  # for one message or one portion
 MOST_BYTES = 16 << 20  # of one portion
 AT_ONCE = 100
 Facts = dict[str, Any]
@@ -182,28 +192,71 @@ def told(
             seconds, tried, left = max(1.0, budget.deadline - budget.clock()), left, []
             for some, result in Portions(job, AT_ONCE, seconds).results(tried):
                 if not result.refused:
-                    left += some[len(result.told["found"]) :]
-                    yield from _told(some, result)
+                    found = result.told.get("found")
+                    found = found if isinstance(found, list) else [None] * len(some)
+                    left += some[len(found) :]
+                    yield from _told(some, found, result.data)
                 elif not result.stopped:
-                    wrong += [f"{letter.place.said} {result.refused}" for letter, _ in some]
+                    wrong += [brief(f"{letter.place.said} {result.refused}") for letter, _ in some]
                 elif len(some) == 1 and budget.left():  # else nobody has begun with it
                     [(letter, _)] = some
                     yield letter, {"wrong": f"{letter.place.said} {result.refused}"}, []
 
 
-def _told(some: Sequence[tuple[Letter, bytes]], result: Result) -> Iterator[tuple[Letter, Facts, list[str]]]:
+def _told(
+    some: Sequence[tuple[Letter, bytes]], found: list[Any], data: bytes
+) -> Iterator[tuple[Letter, Facts, list[str]]]:
     """What was said of the first of them."""
     at = 0
-    for (letter, _), facts in zip(some, result.told["found"], strict=False):
+    for (letter, _), facts in zip(some, found, strict=False):
         name = letter.place.said
         try:
-            ends = [*accumulate(facts.pop("sizes", ()), initial=at)]
-            texts = [decoded(result.data[start:end], name) for start, end in pairwise(ends)]
-        except (AttributeError, TypeError, ToolError):  # a mail may have taken the process over
+            with unbroken(name):
+                kept = _known(facts)
+                ends = [*accumulate(facts.get("sizes", ())[:_MOST_TEXTS], initial=at)]
+                texts = [decoded(data[start:end], name) for start, end in pairwise(ends)]
+        except ToolError:  # a mail may have taken the process over
             yield letter, {"wrong": f"{name} {TOO_MUCH}"}, []
             continue
         at = ends[-1]
-        yield letter, facts, texts
+        yield letter, kept, texts
+
+
+_MOST_TEXTS, _MOST_TEXT = 20, 2_000  # of one message; characters of what is said of it
+_TEXTS = {"subject", "recipients", "unread", "words"}
+_LISTS = {"ids": 50, "people": 500, "questions": 200, "decisions": 200, "attached": 1_000}  # how many at most
+
+
+def _known(facts: Facts) -> Facts:
+    """Of the facts of a message those that are asked for, none longer than it may be. Raises ValueError, TypeError and
+    AttributeError for what are none."""
+    if "wrong" in facts:
+        return {"wrong": brief(_text(facts["wrong"]))}
+    kept: Facts = {name: _text(facts.get(name, "")) for name in _TEXTS}
+    for name in _LISTS.keys() & facts.keys():
+        kept[name] = [*map(_part, _list(facts[name], _LISTS[name]))]
+    sender, date = facts["sender"], facts["date"]
+    kept["sender"] = _part(sender) if "people" in facts else _text(sender)
+    kept["date"] = None if date is None else datetime.fromisoformat(_text(date)).isoformat()
+    kept["named"] = bool(facts.get("named"))
+    return kept
+
+
+def _list(found: Any, most: int) -> list[Any]:
+    if not isinstance(found, list):
+        raise TypeError("no list")
+    return found[:most]
+
+
+def _part(found: Any) -> str | list[str]:
+    """A text, or a name and an address."""
+    return [_text(one) for one in found[:2]] if isinstance(found, list) else _text(found)
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise TypeError("no text")
+    return brief(found, _MOST_TEXT)
 
 
 def _portions(letters: Iterable[Letter], most: int, wrong: list[str]) -> Iterator[list[tuple[Letter, bytes]]]:

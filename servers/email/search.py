@@ -19,6 +19,7 @@ from servers.filesystem.paths import shown
 
 SEARCHED = 4 << 20  # bytes of a message that are searched
 SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
+_LISTED = ("date", "sender", "subject")  # what a list says of a message
 _SCHEMA = f"""PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT,
     partly BOOLEAN, named BOOLEAN);
@@ -91,7 +92,8 @@ class Index:
     def _add(self, letter: Letter, facts: Facts, texts: Sequence[str]) -> None:
         partly = bool(facts.get("unread")) or letter.size > SEARCHED
         named = bool(facts.get("named"))
-        row = (_name(letter), _version(letter), json.dumps(facts), facts.get("wrong"), partly, named)
+        kept = {name: facts[name] for name in _LISTED if name in facts}
+        row = (_name(letter), _version(letter), json.dumps(kept), facts.get("wrong"), partly, named)
         added = self._base.execute(_LETTER, row)
         if len(texts) == len(TEXTS):
             self._base.execute(_WORDS, (added.lastrowid, *texts))

@@ -47,6 +47,7 @@ from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 from servers.model_answers import Answer, about, asking, samples
+from servers.sandbox.calling import unbroken
 from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 HEAD = 64 * 1024  # bytes that hold the headers
@@ -178,8 +179,12 @@ class Tools:
         letters = [start, *(heads[key][0] for key in newest)]
         mails = []
         for letter, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong):
-            mails.append(Written.model_validate(facts))
-            wrong += _partly(letter, facts["unread"])
+            try:
+                with unbroken(letter.place.said):
+                    mails.append(Written.model_validate(facts))
+                    wrong += _partly(letter, facts["unread"])
+            except ToolError as error:
+                wrong.append(str(error))
         if not mails:
             raise ToolError(wrong[-1])
         return mails, _note(budget, [*_left_out(len(keys) - len(newest)), *wrong], True)

@@ -22,7 +22,7 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
 from servers.sandbox import protocol
-from servers.sandbox.calling import JSON_OUTPUT, Limits, read, run, unbroken
+from servers.sandbox.calling import JSON_OUTPUT, Limits, brief, read, run, unbroken
 from servers.text_encoding import HEAD
 
 LARGEST = 128 << 20  # bytes
@@ -30,7 +30,7 @@ _FOLDER, _NAME = "knowledge", "index.sqlite"
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _STAGED = re.compile(r"^[0-9a-f]{32}$")  # see disk.temporary
 _WHAT = "The index in .countersign/knowledge"
-_LIMITS = Limits(seconds=60, memory=2 << 30, output=JSON_OUTPUT)
+_LIMITS = Limits(seconds=60, memory=2 << 30, output=JSON_OUTPUT, told=protocol.MOST_JSON)
 _WRITING = replaced(_LIMITS, output=LARGEST + (16 << 20))  # an index, which is not looked into here
 
 
@@ -327,8 +327,8 @@ def _text(roots: Roots, one: Seen, change: Change) -> str:
     except ToolError:
         change.skipped.append(f"{one.said} (broken, or too much to open)")
         return ""
-    why = told["guessed"] or ("" if made.strip() else "has no text")
-    change.skipped += [f"{one.said} ({why})"] if why else []
+    why = told.get("guessed") or ("" if made.strip() else "has no text")
+    change.skipped += [f"{one.said} ({brief(why)})"] if why else []
     return made
 
 
@@ -348,7 +348,8 @@ def _unmarked(one: Seen, data: bytes, change: Change) -> str:
     for task, args in mail if ending in (".eml", ".mbox") else [("formats.text", {"ending": ending})]:
         with suppress(ToolError):
             told, made = read(task, one.said, data, **args)
-            change.skipped += [f"{one.said} ({told['guessed']})"] if told["guessed"] else []
+            why = told.get("guessed")
+            change.skipped += [f"{one.said} ({brief(why)})"] if why else []
             return made
     change.skipped.append(f"{one.said} (cannot be read as {ending}: taken in as it stands)")
     return _plain(data)

@@ -31,7 +31,7 @@ from servers.meeting.minutes import (
 )
 from servers.model_answers import Answer, asking, samples
 from servers.sandbox import calling
-from servers.sandbox.calling import run, unbroken
+from servers.sandbox.calling import Limits, run, unbroken
 from servers.tool_metadata import Card, bound, reading
 
 LARGEST = 5 << 20  # bytes of notes
@@ -114,10 +114,13 @@ def built(roots: Roots, call: Call, told: Answer) -> Built:
     )
 
 
+_LIMITS = Limits(told=1 << 20)
+
+
 def _by_rule(read: Notes, title: str) -> Minutes:
     """The minutes before a model adds to them. Raises ToolError."""
     text = read.text.encode("utf-8", "replace")
-    found, _ = run("meeting.minutes", read.place.said, [text], spoken=read.spoken, title=title)
+    found, _ = run("meeting.minutes", read.place.said, [text], _LIMITS, spoken=read.spoken, title=title)
     with unbroken(read.place.said):
         return Minutes.model_validate(found)
 

@@ -72,7 +72,10 @@ START_SECONDS = 60.0  # to load the libraries and confine the child, before its 
 ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 TOO_MUCH = "is broken, or too much to open: it was stopped. Take a part of it, or another file."
 BUSY = "was not opened: too many files are being read just now. Try again in a minute."
-MOST_REFUSED = 4_000  # characters of a sentence
+MOST_SAID = 4_000  # characters of a sentence
+MOST_SENTENCES = 1_000  # of one kind
+_SAID = {"guessed", "problems", "partly", "unknown"}  # where tasks say sentences, or lists of them
+_KEPT = 500  # characters of a sentence about one of many files
 _LOOK = 0.2  # seconds between looks at whether the call was cancelled
 _log = logging.getLogger(__name__)
 
@@ -85,6 +88,7 @@ class Limits:
     memory: int = 1 << 30  # bytes of address space
     output: int = 64 << 20  # bytes of its answer
     open_files: int = 64
+    told: int = 256 << 10  # bytes of what it says besides, as JSON
 
 
 LIMITS = Limits()
@@ -245,7 +249,7 @@ def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, byte
         _send(channel, part, end)
     size = head_size(exactly(lambda most: _receive(channel, most, end), 8))
     room = limits.output - 8 - size
-    if room < 0:
+    if room < 0 or size > limits.told:
         raise ValueError("too long an answer")
     text = exactly(lambda most: _receive(channel, most, end), size)
     data = io.BytesIO()  # what it has taken in, it gives without a copy
@@ -298,11 +302,29 @@ def _result(job: Job, text: bytes, data: bytes) -> Result:
     answer = whole(head(text), text)
     told, refused = answer.get("told"), answer.get("refused")
     if isinstance(told, dict):
-        return Result(told, data)
+        return Result({name: _cut(value) if name in _SAID else value for name, value in told.items()}, data)
     if isinstance(refused, str):
-        return Result(refused=refused[:MOST_REFUSED])
-    _log.warning("%s failed in its sandbox: %r", job.task, answer.get("failed"))
+        return Result(refused=refused[:MOST_SAID])
+    _log.warning("%s failed in its sandbox: %r", job.task, str(answer.get("failed"))[:MOST_SAID])
     return STOPPED
+
+
+def _cut(said: Any) -> str | list[str]:
+    """A sentence of a task, or a list of them, each no longer than one may be. Raises ValueError for anything else."""
+    if isinstance(said, list):
+        return [_sentence(one) for one in said[:MOST_SENTENCES]]
+    return _sentence(said)
+
+
+def _sentence(said: Any) -> str:
+    if not isinstance(said, str):
+        raise ValueError("no sentence")
+    return brief(said, MOST_SAID)
+
+
+def brief(said: str, most: int = _KEPT) -> str:
+    """A sentence, of so many characters at most."""
+    return said if len(said) <= most else said[: most - 1] + "…"
 
 
 SANDBOX = Sandbox()

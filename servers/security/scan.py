@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
@@ -19,7 +19,8 @@ from pydantic import BaseModel, Field
 from servers.filesystem import answers, disk, listing, text
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Place, Roots, Spot, opened, spot
-from servers.sandbox.calling import Job, Portions, run
+from servers.sandbox.calling import MOST_SAID, Job, Limits, Portions, brief, run, unbroken
+from servers.sandbox.protocol import MOST_JSON
 
 PlaceArg = Annotated[str, Field(description="A file, or a folder with all below it, in the allowed folders.")]
 CursorArg = Annotated[
@@ -256,20 +257,41 @@ def _of_portion(
     def job(some: list[Content]) -> Job:
         mails = [n for n, (said, _) in enumerate(some) if said.lower().endswith(MAILS)]
         args = {"finder": finder, "most": most, "mails": mails}
-        return Job("security.find", [each for _, each in some], args)
+        return Job("security.find", [each for _, each in some], args, limits=Limits(told=MOST_JSON))
 
     for some, result in Portions(job, MOST_AT_ONCE).results(portion):
-        each_found = result.told.get("found", [None] * len(some))
+        each_found = _of_each(result.told, len(some))
         partly = zip(some, result.told.get("partly", ()), strict=False)
-        looked.partly += [f"{said} {why}" for (said, _), why in partly if why]
+        looked.partly += [brief(f"{said} {why}") for (said, _), why in partly if why]
         for (said, _), found in zip(some, each_found, strict=True):
             if found is None:
-                looked.skipped.append(f"{said} {result.refused or 'is not text'}")
+                looked.skipped.append(brief(f"{said} {result.refused or 'is not text'}"))
+                continue
+            try:
+                told = _named_in(said, found, done.get(said, 0), most)
+            except ToolError as error:
+                looked.skipped.append(brief(str(error)))
                 continue
             looked.files += 1
             looked.at, looked.told = said, done.get(said, 0)
-            for line, kind, sure, shown in found[looked.told :]:
-                yield Finding(path=said, line=line, kind=kind, sure=sure, shown=shown)
+            yield from told
+
+
+def _of_each(told: dict[str, Any], many: int) -> list[Any]:
+    """What was found in each of so many files; None for all where that is not what is told."""
+    found = told.get("found")
+    return found if isinstance(found, list) and len(found) == many else [None] * many
+
+
+def _named_in(said: str, found: Any, first: int, most: int) -> list[Finding]:
+    """The findings in a file from the first one on. Raises ToolError where they are none."""
+    with unbroken(said):
+        if any(len(text) > MOST_SAID for one in found[first:most] for text in one if isinstance(text, str)):
+            raise ValueError("too long a text")
+        return [
+            Finding(path=said, line=line, kind=kind, sure=sure, shown=shown)
+            for line, kind, sure, shown in found[first:most]
+        ]
 
 
 def _content_or_reason(here: Spot, looked: Looked) -> bytes | None:
@@ -291,9 +313,10 @@ def _content(here: Spot, looked: Looked) -> bytes:
     if not ending:
         return data
     told, made = run("formats.text", here.said, [data], ending=ending)
+    guessed = told.get("guessed")
     if not made.strip():
-        raise ToolError(f"{here.said} {told['guessed'] or 'has no text'}")
-    looked.partly += [f"{here.said} {told['guessed']}"] if told["guessed"] else []
+        raise ToolError(f"{here.said} {guessed or 'has no text'}")
+    looked.partly += [brief(f"{here.said} {guessed}")] if guessed else []
     return made
 
 

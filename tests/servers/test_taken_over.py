@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 import tracemalloc
@@ -9,12 +10,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from servers.calendar import events
 from servers.data import sources
 from servers.email import mailboxes
-from servers.filesystem import disk
+from servers.email.search import Index
+from servers.email.words import Wanted
+from servers.filesystem import disk, listing
 from servers.filesystem.paths import Roots
 from servers.knowledge import indexing
 from servers.sandbox import calling
@@ -25,6 +30,7 @@ from tests.servers.test_data_query import data
 from tests.servers.test_document_reading import documents
 from tests.servers.test_knowledge_tools import knowing
 from tests.servers.test_meeting_tools import gate_over
+from tests.servers.test_security_tools import security
 
 CHANGES = [{"table": "t", "op": "update", "where": {"id": 1}, "values": {"name": "x"}}]
 READS: dict[str, dict[str, Any]] = {
@@ -149,3 +155,86 @@ async def test_no_text_that_is_indexed_is_longer_than_one_may_be(tmp_path: Path)
         seen = indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
         assert indexing._text(Roots.at([tmp_path]), seen, change) == ""
     assert change.skipped == [f"{number}.docx (broken, or too much to open)" for number in (0, 1)]
+
+
+LONG, TOO_LONG = b"says 200000", b"says 8000000"
+
+
+@pytest.mark.usefixtures("taken_over")
+async def test_what_is_said_of_an_indexed_file_is_cut_or_refused(tmp_path: Path) -> None:
+    change = indexing.Change()
+    for number, content in enumerate((LONG, TOO_LONG)):
+        (tmp_path / f"{number}.docx").write_bytes(content)
+        seen = indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
+        indexing._text(Roots.at([tmp_path]), seen, change)
+    cut, refused = change.skipped
+    assert cut.startswith("0.docx (xxx")
+    assert len(cut) < 600
+    assert refused == "1.docx (broken, or too much to open)"
+
+
+@pytest.mark.usefixtures("taken_over")
+async def test_what_is_said_of_a_scanned_file_is_cut_or_refused(tmp_path: Path) -> None:
+    """600 documents whose processes said 8 MB each took 4.8 GB."""
+    async with security(tmp_path, a_docx=LONG, b_docx=TOO_LONG, c_txt=b"long") as ask:
+        found = await ask("scan_for_secrets", path=".")
+    assert found["findings"] == []
+    assert {said.split()[0].rstrip(":") for said in found["skipped"]} == {"a.docx", "b.docx", "c.txt"}
+    assert max(map(len, found["skipped"])) <= 500
+
+
+@pytest.mark.usefixtures("taken_over")
+async def test_what_is_said_of_a_document_is_no_longer_than_a_sentence(tmp_path: Path) -> None:
+    for name, content in (("a.docx", LONG), ("b.docx", TOO_LONG)):
+        (tmp_path / name).write_bytes(content)
+    async with documents(tmp_path) as ask:
+        assert 3_900 < len((await ask("extract_text", path="a.docx"))["note"]) < 4_200
+        assert "is broken, or too much to open" in await ask.refused("extract_text", path="b.docx")
+
+
+@pytest.mark.usefixtures("taken_over")
+def test_the_problems_of_a_calendar_are_so_many_and_so_long_at_most(tmp_path: Path) -> None:
+    (tmp_path / "a.ics").write_text("x")
+    problems = events.Problems()
+    list(events.asked("calendar.between", Roots.at([tmp_path]), problems))
+    assert len(problems.said) == 1_000
+    assert max(map(len, problems.said)) == 500
+
+
+@pytest.mark.parametrize("lie", ["more", "wrong"])
+def test_of_a_mail_only_the_fields_of_a_list_are_kept_and_none_is_long(
+    tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    monkeypatch.setattr(calling, "SANDBOX", made)
+    home, index, wrong = maildir(tmp_path), Index(), list[str]()
+    for name in (*(home / "cur").iterdir(), *(home / "new").iterdir()):
+        name.unlink()
+    (home / "cur" / "9.x:2,S").write_text(f"Subject: x\n\n{lie}")
+    boxes, budget = mailboxes.Boxes(Roots.at([home])), listing.Budget()
+    found = index.search(
+        [*boxes.letters(budget, "INBOX")], Wanted([], None, None, ZoneInfo("UTC")), budget, wrong
+    )
+    assert [len(facts["subject"]) for _, facts in found] == ([2_000] if lie == "more" else [])
+    assert all(facts.keys() == {"date", "sender", "subject"} for _, facts in found)
+    assert sum(map(len, wrong)) == (500 if lie == "wrong" else 0)
+
+
+async def test_a_mail_of_a_thread_that_is_none_is_refused_and_fills_no_log(
+    tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it was refused for went to the log, 66 MB of it."""
+    monkeypatch.setattr(calling, "SANDBOX", made)
+    caplog.set_level(logging.DEBUG)
+    async with mailing(maildir(tmp_path)) as gate:
+        said = await gate.refused("summarize_thread", message_id=mailboxes.identified("1.first.host"))
+    assert "is broken, or too much to open" in said
+    assert sum(len(record.getMessage()) + len(record.exc_text or "") for record in caplog.records) < 20_000
+
+
+@pytest.mark.usefixtures("taken_over")
+async def test_minutes_that_are_none_are_refused_and_cost_next_to_nothing(tmp_path: Path) -> None:
+    async with gate_over(tmp_path, a_md=b"Decision: x") as gate:
+        before = time.process_time()
+        said = await gate.refused("preview_minutes", call={"source": "a.md", "destination": "d.md"})
+        assert time.process_time() - before < 0.5
+    assert "is broken, or too much to open" in said

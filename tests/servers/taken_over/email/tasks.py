@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from servers.email.tasks import ready
+from servers.email.tasks import lines, ready
 from tests.servers.taken_over import Answer
 
 
@@ -25,9 +25,18 @@ def indexed(*mails: bytes, names: Sequence[str]) -> Answer:
         b"bytes": ({"sizes": [1]}, b"\xff"),
         b"sizes": ({"sizes": ["a", {}]}, b""),
         b"list": ([], b""),
+        b"more": (
+            {"date": None, "sender": "x", "subject": "x" * 1_000_000, "x": ["y"] * 100_000, "sizes": []},
+            b"",
+        ),
+        b"wrong": ({"wrong": "x" * 1_000_000}, b""),
     }
     facts, texts = zip(*(told[mail.split()[-1]] for mail in mails), strict=True)
     return {"found": facts}, b"".join(texts)
 
 
-TASKS = {"ready": other, "indexed": indexed}
+def written(*mails: bytes, names: Sequence[str]) -> Answer:
+    return {"found": [{"date": None, "sender": "x", "people": [0] * 490_000} for _ in mails]}, b""
+
+
+TASKS = {"ready": other, "indexed": indexed, "lines": lines, "written": written}

@@ -1,4 +1,4 @@
-"""A process that a document has taken over: whatever it is asked for, it gives 36 MB of text with a wide sign in it."""
+"""A process that a document has taken over: it gives 36 MB of text with a wide sign in it, or says too much of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ TEXT = b"x" * (32 << 20) + "😀".encode()
 
 
 def text(data: bytes, **args: Any) -> Answer:
+    if data.startswith(b"says "):
+        return {"pages": 0, "guessed": "x" * int(data.split()[1])}, b"some text"
     return {"pages": 0, "guessed": ""}, b"\xff" if data == b"no text" else TEXT
 
 
