@@ -7,7 +7,7 @@ import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -19,7 +19,8 @@ from pydantic import BaseModel, Field
 from servers.filesystem import answers, disk, listing, text
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Place, Roots, Spot, opened, spot
-from servers.sandbox.calling import MOST_SAID, Job, Limits, Portions, brief, run, unbroken
+from servers.sandbox import calling
+from servers.sandbox.calling import MOST_SAID, Job, Portions, brief, run, unbroken
 from servers.sandbox.protocol import MOST_JSON
 
 PlaceArg = Annotated[str, Field(description="A file, or a folder with all below it, in the allowed folders.")]
@@ -257,10 +258,12 @@ def _of_portion(
     def job(some: list[Content]) -> Job:
         mails = [n for n, (said, _) in enumerate(some) if said.lower().endswith(MAILS)]
         args = {"finder": finder, "most": most, "mails": mails}
-        return Job("security.find", [each for _, each in some], args, limits=Limits(told=MOST_JSON))
+        return Job(
+            "security.find", [each for _, each in some], args, limits=replace(calling.LIMITS, told=MOST_JSON)
+        )
 
     for some, result in Portions(job, MOST_AT_ONCE).results(portion):
-        each_found = _of_each(result.told, len(some))
+        each_found = _of_each(result.told.get("found"), len(some))
         partly = zip(some, result.told.get("partly", ()), strict=False)
         looked.partly += [brief(f"{said} {why}") for (said, _), why in partly if why]
         for (said, _), found in zip(some, each_found, strict=True):
@@ -277,9 +280,8 @@ def _of_portion(
             yield from told
 
 
-def _of_each(told: dict[str, Any], many: int) -> list[Any]:
+def _of_each(found: Any, many: int) -> list[Any]:
     """What was found in each of so many files; None for all where that is not what is told."""
-    found = told.get("found")
     return found if isinstance(found, list) and len(found) == many else [None] * many
 
 
@@ -313,10 +315,9 @@ def _content(here: Spot, looked: Looked) -> bytes:
     if not ending:
         return data
     told, made = run("formats.text", here.said, [data], ending=ending)
-    guessed = told.get("guessed")
     if not made.strip():
-        raise ToolError(f"{here.said} {guessed or 'has no text'}")
-    looked.partly += [brief(f"{here.said} {guessed}")] if guessed else []
+        raise ToolError(f"{here.said} {told.get('guessed') or 'has no text'}")
+    looked.partly += [brief(f"{here.said} {why}")] if (why := told.get("guessed")) else []
     return made
 
 

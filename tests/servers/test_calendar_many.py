@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ import pytest
 from servers.calendar import events, tasks
 from servers.calendar.events import Occurrence, Problems, Span
 from servers.filesystem.paths import Roots
-from servers.sandbox.calling import Job, Limits, Result, Sandbox
+from servers.sandbox.calling import Job, Result, Sandbox
 from tests.servers.test_calendar_tools import calendar, event
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -34,7 +35,7 @@ def daily(many: int, *lines: str) -> str:
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is stopped because the machine is busy."""
-    monkeypatch.setattr(events, "LIMITS", Limits(seconds=110))
+    monkeypatch.setattr(events, "LIMITS", replace(events.LIMITS, seconds=110))
 
 
 @pytest.fixture
