@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from servers.sandbox.calling import SANDBOX, Job, Limits, decoded
 
-SECONDS = 5
+SECONDS, GRACE = 5, 20  # of processor time to compare, and on the clock beside that
 LONGEST = 60_000  # characters of a text that is shown whole: no more can be set
 ALL_LINES = 1 << 30  # around what differs
 
@@ -18,7 +18,7 @@ def unified(old: bytes, new: bytes, names: tuple[str, str], around: int, most: i
     if old == new:
         return ""
     args = {"names": names, "around": around, "seconds": SECONDS, "most": most}
-    limits = Limits(seconds=2 * SECONDS, output=4 * most + (1 << 20))
+    limits = Limits(seconds=SECONDS + GRACE, output=4 * most + (1 << 20))
     result = SANDBOX.call(Job("formats.difference", (old, new), args, limits=limits))
     return (
         None
