@@ -564,15 +564,20 @@ async def test_a_connection_that_waits_for_its_answer_makes_way_for_none(
                     assert (await reader.readline()).startswith(b"HTTP/1.1 200")
 
 
-async def test_a_body_that_comes_after_its_answer_is_not_late_and_a_request_may_follow() -> None:
+async def test_a_body_that_comes_after_its_answer_is_not_taken_for_a_late_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected: list[Connection] = []
+    real = Connection._expect_request
+    monkeypatch.setattr(Connection, "_expect_request", lambda self: (expected.append(self), real(self)))
     head, body = encoded("identity", bytes(20_000), "/token").split(b"\r\n\r\n", 1)
-    async with served(headers=0.3) as port, opened(port, 1, head + b"\r\n\r\n") as [(reader, writer)]:
+    async with served() as port, opened(port, 1, head + b"\r\n\r\n") as [(reader, writer)]:
         async with asyncio.timeout(10):
             await reader.readuntil(b"}")
-            writer.write(body[:100])
-            await asyncio.sleep(0.4)
-            writer.write(body[100:] + request("/token"))
+            writer.write(body)
+            writer.write(request("/token"))
             assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+    assert len(expected) == 2  # of a new connection, and of the request behind the body
 
 
 async def test_what_is_known_is_parsed_beside_a_crowd_of_strangers() -> None:
