@@ -20,11 +20,9 @@ def unified(old: bytes, new: bytes, names: tuple[str, str], around: int, most: i
     args = {"names": names, "around": around, "seconds": SECONDS, "most": most}
     limits = Limits(seconds=SECONDS + GRACE, output=4 * most + (1 << 20))
     result = SANDBOX.call(Job("formats.difference", (old, new), args, limits=limits))
-    return (
-        None
-        if result.refused or result.told.get("more")
-        else decoded(result.data, names[0] or "The text", most)
-    )
+    if result.refused or result.told.get("more"):
+        return None
+    return decoded(result.data, names[0] or "The text", most)
 
 
 def of_file(said: str, old: bytes, new: bytes, most: int, around: int = 3) -> str | None:

@@ -183,17 +183,16 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
     steps: tuple[Step, ...] = (
         task.plan.steps if task.plan and task.planned else ()
     )  # else its turn tells of them
+    # Why a task is paused, and what a step of a plan came to, may be a tool's words; every other reason is the
+    # requester's, or ours.
+    is_of_others = task.state is TaskState.PAUSED or _runs_a_plan(task)
     return PlannerContext(
         request=task.text,
         switches=task.switches,
         decided=task.decided,
         requirements=task.requirements,
         instructions=task.instructions,
-        # Why a task is paused, and what a step of a plan came to, may be a tool's words; every other reason is the
-        # requester's, or ours.
-        reason=""
-        if task.state is TaskState.PAUSED or _runs_a_plan(task)
-        else await _words(world, task, earlier),
+        reason="" if is_of_others else await _words(world, task, earlier),
         done=tuple(redacted_step(task, s) for s in steps if s.is_finished),
         left=tuple(redacted_step(task, s) for s in steps if not s.is_finished),
         earlier=earlier[-EARLIER_TURNS:],

@@ -95,8 +95,6 @@ LIMITS = Limits()
 JSON_OUTPUT = (
     MOST_JSON + MOST_BODY
 )  # of a task whose answer is parsed; more is for bytes that nobody looks into
-
-
 TEXT_OUTPUT = 4 * MOST_TEXT + (1 << 20)  # of a task whose answer is decoded
 _FOLLOWING = bytes(range(0x80, 0xC0))  # what in UTF-8 begins no character
 
