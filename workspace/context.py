@@ -40,7 +40,8 @@ class ResponseUrl:
 
 
 class Triggers:
-    """Issues trigger_ids and response_urls, and checks their use. Lifetimes are in seconds."""
+    """Issues trigger_ids and response_urls, and checks their use. Lifetimes are in seconds. What expired is told as
+    expired for as long again; then it is unknown."""
 
     def __init__(self, state: State, trigger_seconds: float, response_url_seconds: float) -> None:
         self._state, self._trigger_seconds, self._response_url_seconds = (
@@ -53,6 +54,7 @@ class Triggers:
 
     def issue_trigger(self, user: str) -> str:
         trigger_id = self._state.ids("trigger.")
+        self._drop_older(self._triggers, 2 * self._trigger_seconds)
         self._triggers[trigger_id] = Trigger(user, self._state.clock(), self._state.tabs.get(user, ""))
         return trigger_id
 
@@ -70,6 +72,7 @@ class Triggers:
 
     def issue_response_url(self, user: str, channel: str, ts: str | None) -> str:
         key = self._state.ids("R")
+        self._drop_older(self._response_urls, 2 * self._response_url_seconds)
         self._response_urls[key] = ResponseUrl(user, channel, ts, self._state.clock())
         return key
 
@@ -82,6 +85,17 @@ class Triggers:
             raise SlackError("used_url")
         url.uses += 1
         return url
+
+    def forget(self, newest: int) -> None:
+        """Removes all but the newest of each kind."""
+        for issued in (self._triggers, self._response_urls):
+            for key in list(issued)[:-newest]:
+                del issued[key]
+
+    def _drop_older(self, issued: dict[str, Trigger] | dict[str, ResponseUrl], seconds: float) -> None:
+        oldest = self._state.clock() - seconds
+        while (first := next(iter(issued), None)) and issued[first].issued < oldest:
+            del issued[first]
 
 
 @dataclass(frozen=True)

@@ -221,8 +221,9 @@ class Workspace:
         return self._context.refused
 
     def forget(self, newest: int) -> None:
-        """Removes all but the newest messages of each channel and entries of the log."""
+        """Removes all but the newest messages of each channel, entries of the log, trigger_ids and response_urls."""
         self._context.delivery.call_log.trim(newest)
+        self._context.triggers.forget(newest)
         for messages in self.state.messages.values():
             for message in list(messages.values())[:-newest]:
                 self.state.remove(message)

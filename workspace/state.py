@@ -260,9 +260,11 @@ class State:
 
     def remove(self, message: Message) -> None:
         self.messages[message.channel].pop(message.ts, None)
-        thread = self._threads.get((message.channel, message.thread_ts or ""), [])
-        if message in thread:
+        key = (message.channel, message.thread_ts or "")
+        if message in (thread := self._threads.get(key, [])):
             thread.remove(message)
+            if not thread:
+                del self._threads[key]
         self.changed()
 
     def message(self, channel: str, ts: str) -> Message | None:

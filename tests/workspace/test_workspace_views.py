@@ -91,7 +91,20 @@ async def test_a_trigger_lives_three_seconds(client: AsyncWebClient) -> None:
     await client.views_open(trigger_id=in_time, view=modal())
     now[0] += 0.1
     assert await refusal(client.views_open(trigger_id=late, view=modal())) == "expired_trigger_id"
+    now[0] += 3.0
+    fresh = trigger(ws)
+    assert await refusal(client.views_open(trigger_id=late, view=modal())) == "invalid_trigger_id", (
+        "it is kept"
+    )
+    await client.views_open(trigger_id=fresh, view=modal())
     await ws.stop()
+
+
+async def test_a_workspace_forgets_all_but_the_newest_triggers(ws: Workspace, client: AsyncWebClient) -> None:
+    older, newer = trigger(ws), trigger(ws)
+    ws.forget(1)
+    assert await refusal(client.views_open(trigger_id=older, view=modal())) == "invalid_trigger_id"
+    await client.views_open(trigger_id=newer, view=modal())
 
 
 async def test_a_refused_view_leaves_the_trigger_unused(ws: Workspace, client: AsyncWebClient) -> None:
