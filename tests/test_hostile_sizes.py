@@ -13,10 +13,12 @@ from gate.rules.action import CallClass, Json, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
 from gate.rules.canonical_targets import too_many_targets
+from gate.rules.gated_files import not_asked_for
 from gate.rules.plans import LARGE
-from gate.rules.policy import Policy, decide
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.ports import Note
 from gate.rules.previews import build, has_deceptive_text
+from gate.rules.secret_patterns import matched_production, matched_secrets
 from gate.rules.steps import StepState
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
@@ -328,3 +330,35 @@ def test_no_schema_takes_long_to_be_judged(schema: Json) -> None:
     assert not definition_too_large(schema)
     text = json.dumps(schema)
     assert seconds(lambda: schema_error.__wrapped__(text), 3, 2 * LIMIT) < 2 * LIMIT  # beside the loop
+
+
+WIDE = "[a-\uffff]"  # a class that `re` takes a millisecond to compile
+
+
+def of_many_classes(number: int) -> str:
+    """A path that is 36 patterns, other ones for each number."""
+    return (
+        ".e["
+        + chr(0x4E00 + number)
+        + "{"
+        + ",".join("abcdefghijklmnopqrstuvwxyz0123456789")
+        + "}-\uffff]"
+        + WIDE * 33
+    )
+
+
+@pytest.mark.parametrize("end", ["", "*"])
+def test_no_path_that_may_be_a_pattern_is_long_held_against_names(end: str) -> None:
+    numbers = iter(range(3))
+
+    def held() -> None:
+        path = of_many_classes(next(numbers)) + end
+        assert [*matched_secrets(path), *matched_production(path)] == []
+
+    assert seconds(held, 3, 0.05) < 0.05
+
+
+@pytest.mark.parametrize("asked", ["[" * 4_000, WIDE * 800, "*a" * 2_000, "?" * 4_000])
+def test_no_name_that_somebody_asked_for_is_long_held_against_gated_files(asked: str) -> None:
+    gated = [("a/" * 2_000 + ".env", Rule("keys", ("*",)))] * 50
+    assert seconds(lambda: list(not_asked_for([asked], gated)), 2, 0.1) < 0.1

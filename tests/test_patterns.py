@@ -13,7 +13,7 @@ from gate.rules import thread_commands
 from handlers.slack.payloads import mention_of
 from servers.calendar import times
 from servers.data import values
-from tests.patterns import END, ROOMS, Used, collected, grows, hostile, seconds, unlike
+from tests.patterns import END, ROOMS, ROOT, Used, collected, grows, hostile, modules, seconds, unlike
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.replan import order
 from tools.phrases.sentence_patterns import LONGEST, beginnings, longest, match
@@ -42,6 +42,15 @@ MADE_OF = {
     "tools/phrases/sentence_patterns.py": "sentences of the phrase file: see below",
     "tools/phrases/tokenize.py": "an escaped quotation mark",
     "workspace/block_schema.py": "ids of Slack's grammar, from a table of it",
+}
+# Who has fnmatch compile a pattern, and whose that is. Strangers' are read by gate/rules/name_patterns.py.
+FNMATCH = {
+    "bot/policy_file.py": "the operator's policy",
+    "gate/rules/policy.py": "the operator's policy",
+    "gate/rules/reviews.py": "the operator's reviews",
+    "servers/filesystem/listing.py": "a caller's: at most 200 characters, beside the loop",
+    "tools/mcp/catalogue.py": "the operator's recipes",
+    "tools/recipes/check.py": "the operator's recipes",
 }
 
 
@@ -78,6 +87,12 @@ def test_a_pattern_that_could_is_kept_from_such_texts(where: str) -> None:
 def test_every_pattern_that_is_made_later_is_accounted_for() -> None:
     _, made_later = collected()
     assert {made.where for made in made_later} == set(MADE_OF)
+
+
+def test_only_the_patterns_of_operators_are_compiled_by_fnmatch() -> None:
+    imported = re.compile(r"^(?:import|from) fnmatch\b", re.MULTILINE)
+    found = {str(path.relative_to(ROOT)) for path in modules() if imported.search(path.read_text("utf-8"))}
+    assert found == set(FNMATCH)
 
 
 def test_no_text_makes_the_search_for_a_mention_slow() -> None:

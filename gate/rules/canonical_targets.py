@@ -36,7 +36,7 @@ from gate.rules.text_forms import (
     without_root,
 )
 
-MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.03 ms to be held against the names of secret files
+MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.05 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
 COST_OF_A_FORM = 3  # as against a target without other forms
 # The same for one with signs of calls, variables or encodings, or with a way up: all its forms are made.

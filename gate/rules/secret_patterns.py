@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
 
+from gate.rules.name_patterns import name_matches
 from gate.rules.production_files import PRODUCTION_FILE, PRODUCTION_NAMES
 from gate.rules.secret_files import SECRET, SECRET_NAMES, WORDY_NAMES
 
@@ -169,14 +169,14 @@ def _could_be(pattern: Sequence[str], path: str) -> bool:
     above = -2 - len(middle)  # the place of its folder in the pattern
     if folder and (
         len(pattern) < -above
-        or not fnmatchcase(folder, pattern[above])
+        or not name_matches(folder, pattern[above])
         or not _is_specific(pattern[above], folder)
     ):
         return False
     here, whole = pattern[above : above + 1], [folder]
     if middle:
         here, whole = pattern[: above + 1], ["", folder]  # `/proc/self/*`; without middle `.ssh/*`
-    return fnmatchcase(name, pattern[-1]) and (list(here) == whole or _is_specific(pattern[-1], name))
+    return name_matches(name, pattern[-1]) and (list(here) == whole or _is_specific(pattern[-1], name))
 
 
 def _is_specific(pattern: str, secret: str) -> bool:
