@@ -15,7 +15,7 @@ from gate.rules.canonical_json import canonical, stored_args
 from gate.rules.messages import PROGRESS_DELAY, cards_of
 from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Lease, Tx, World
-from gate.rules.previews import has_deceptive_text, measured
+from gate.rules.previews import COVERED_BY_REVIEW, has_deceptive_text, measured, quotes_reads
 from gate.rules.receipt import receipt
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
@@ -122,7 +122,9 @@ def lease_record(action: Action) -> Lease:
 
 
 def confirm_noun(spec: ToolSpec, action: Action) -> str:
-    """The word to type, from the recipe, or the first short argument."""
+    """The word to type, from the recipe, or the first short argument; none that was read under a review."""
+    if COVERED_BY_REVIEW in action.preview.notes and quotes_reads(spec.recipe.noun):
+        return ""
     try:
         return str(expand(spec.recipe.noun, {"args": stored_args(action.args), "capture": action.capture}))
     except TemplateError:

@@ -19,10 +19,12 @@ from gate.rules.previews import (
     COVERED,
     COVERED_BY_RULE,
     build,
+    build_without_reads,
     covered_by_facts,
     failed_preview,
     text_of,
 )
+from gate.rules.reviews import Phase
 from gate.rules.sampling import withholding
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import Answer, OutcomeUnknown, Read, ServerUnavailable, ToolSpec
@@ -54,11 +56,13 @@ class PreviewResult:
 @dataclass(frozen=True, slots=True)
 class ReadResult:
     """What was read, by name. `private`: some of it is for whoever asked alone. `covered`: some of it is in a file that
-    the policy keeps from being read at once, which no argument of the read has named."""
+    the policy keeps from being read at once, which no argument of the read has named, or is `reviewed`: given to
+    nobody before a person has looked at it."""
 
     found: dict[str, Json]
     private: bool = False
     covered: bool = False
+    reviewed: bool = False
 
 
 class PreviewReadFailed(Exception):
@@ -106,8 +110,9 @@ async def make_preview(
         _validate_args(world, spec, bound)
         decision = decided if decided and _adds_nothing(spec) else None
         decision = decision or policy_decision(world, spec, bound, channel, capture)
-        shown = build(spec, bound, capture, before)
-        if decision.secret or read.covered:
+        make = build_without_reads if read.reviewed else build
+        shown = make(spec, bound, capture, before)
+        if decision.secret or (read.covered and not read.reviewed):
             shown = covered_by_facts(shown, COVERED if decision.secret else COVERED_BY_RULE)
         return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
@@ -159,7 +164,7 @@ async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], ch
     Raises PreviewReadFailed or TemplateError.
     """
     found: dict[str, Json] = {}
-    private = covered = False
+    private = covered = reviewed = False
     for name, read in spec.recipe.capture.items():
         run = run_each if read.each else run_read
         try:
@@ -171,7 +176,8 @@ async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], ch
         found[name] = one.found
         private |= one.private
         covered |= one.covered
-    return ReadResult(found, private, covered)
+        reviewed |= one.reviewed
+    return ReadResult(found, private, covered, reviewed)
 
 
 async def run_each(
@@ -188,25 +194,25 @@ async def run_each(
     if len(wanted) > MAX_EACH:
         raise PreviewReadFailed(f"it names {len(wanted):,} things to look up, and {MAX_EACH} are the most")
     items: list[Json] = []
-    private = covered = False
+    private = covered = reviewed = False
     for one in wanted:
         answer = await run_read(world, server, read, {**scope, "each": one}, channel)
         private |= answer.private
         covered |= answer.covered
+        reviewed |= answer.reviewed
         try:
             items.append(expand(each.take, {"read": answer.found}))
         except TemplateError:
             raise PreviewReadFailed(f"{server} does not know “{one}”", private) from None
-    return ReadResult(
-        {"text": ", ".join(map(text_of, items)), "error": False, "items": items}, private, covered
-    )
+    found: dict[str, Json] = {"text": ", ".join(map(text_of, items)), "error": False, "items": items}
+    return ReadResult(found, private, covered, reviewed)
 
 
 async def run_read(
     world: World, server: str, read: Read, scope: Mapping[str, Json], channel: str
 ) -> ReadResult:
     """One read call of a recipe; only what the policy calls a read runs, secret files included: what is in them is
-    not put on the card. Raises PreviewReadFailed or TemplateError."""
+    not put on the card, nor what a review wants looked at. Raises PreviewReadFailed or TemplateError."""
     spec = world.tools.find(server, read.tool)
     if spec is None:
         raise PreviewReadFailed(NOT_SHOWN.format(server=server))
@@ -215,8 +221,9 @@ async def run_read(
     if decision.verdict is Verdict.DENY or not decision.reads:
         raise PreviewReadFailed(NOT_ALLOWED.format(server=server))
     kept = decision.private or decision.secret
+    reviewed = any(world.policy.review(phase, spec.full_name) for phase in Phase)
     try:
-        with withholding() if kept else nullcontext():
+        with withholding() if kept or reviewed else nullcontext():
             answer = await _answer(world, spec, read, args)
     except PreviewReadFailed as error:
         raise PreviewReadFailed(NOT_QUOTED if kept else str(error), decision.private) from error
@@ -224,7 +231,7 @@ async def run_read(
     structured = answer.structured if isinstance(answer.structured, dict) else {}
     private, covered = await _kept_because_of_files(world, spec, args, channel, answer)
     found: dict[str, Json] = {"text": said, "error": answer.is_error, **structured}
-    return ReadResult(found, decision.private or private, covered)
+    return ReadResult(found, decision.private or private, covered or reviewed, reviewed)
 
 
 async def _kept_because_of_files(

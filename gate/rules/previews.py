@@ -15,7 +15,8 @@ from gate.rules.canonical_json import MAX_BYTES, MAX_INT, BadArguments, canonica
 from gate.rules.diffs import unified
 from gate.rules.policy import words
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, holds
-from gate.rules.tool import Summary, ToolSpec, Undo
+from gate.rules.templates import names as names_needed
+from gate.rules.tool import Show, Summary, ToolSpec, Undo
 from gate.rules.unicode_safety import is_deceptive
 
 DECEPTIVE_TEXT = (
@@ -23,6 +24,12 @@ DECEPTIVE_TEXT = (
 )
 COVERED = "What is in it now is not shown: it is a secret file."
 COVERED_BY_RULE = "What is in it now is not shown: a rule of the policy keeps it from being read at once."
+COVERED_BY_REVIEW = "What is there now is not shown: a review of the read that gives it is wanted."
+TOUCHED_UNSEEN = (
+    "What this touches cannot be shown: a review of the read that gives it is wanted. Name each thing yourself, or ask "
+    "your administrator which reads the reviews are to hold."
+)
+NOTIFIES_UNSEEN = "people who are not shown, as a review of the read that gives them is wanted"
 MAX_AFFECTED = 1000
 MAX_FACTS = 10_000  # of which the largest window could just show the shortest
 MAX_TOLD = 60  # characters of the kind of a thing and of when it was changed, which a server tells
@@ -207,6 +214,42 @@ def build(
         problem=_too_many(len(affected), more, len(given) > len(found)),
     )
     return with_warning(preview)
+
+
+def build_without_reads(
+    spec: ToolSpec,
+    args: Json,
+    capture: Mapping[str, Json],
+    before: Mapping[str, str] | None = None,
+) -> Preview:
+    """The same without what its reads gave, where nobody gets that before a person has looked at it. What touches more
+    than the arguments name cannot be confirmed, since nobody could see what. Raises TemplateError."""
+    shown = build(_telling_no_reads(spec), args, capture, before)
+    touched, more = _affected(spec.recipe.show.items, {"args": args, "capture": capture})
+    given = {text_of(value) for _, value in leaves(args)}
+    named = tuple(Affected(one.name) for one in touched if given.issuperset(one.name.split(" → ")))
+    unseen = TOUCHED_UNSEEN if more or len(named) < len(touched) else ""
+    notes = (*shown.notes, COVERED_BY_REVIEW)
+    return replace(shown, affected=named, notes=notes, problem=shown.problem or unseen)
+
+
+def _telling_no_reads(spec: ToolSpec) -> ToolSpec:
+    """The tool with a recipe whose words on a card quote the arguments alone."""
+    recipe = spec.recipe
+    plain = replace(
+        recipe,
+        summary="" if quotes_reads(recipe.summary) else recipe.summary,
+        summaries=[one for one in recipe.summaries if not quotes_reads(one.summary)],
+        show=Show(),
+        notifies=NOTIFIES_UNSEEN if quotes_reads(recipe.notifies) else recipe.notifies,
+        recoverable="" if quotes_reads(recipe.recoverable) else recipe.recoverable,
+    )
+    return replace(spec, recipe=plain)
+
+
+def quotes_reads(template: str) -> bool:
+    """Whether a template tells something of what was read, and not of the arguments alone."""
+    return any(path[0] == "capture" for path in names_needed(template))
 
 
 def failed_preview(spec: ToolSpec, args: Json, problem: str) -> Preview:

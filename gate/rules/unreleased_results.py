@@ -9,6 +9,7 @@ from gate.rules.access import Parties
 from gate.rules.action import Action, Preview, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.plans import place, step_of
+from gate.rules.previews import COVERED_BY_REVIEW
 from gate.rules.steps import HIDDEN, PRIVATE, is_shown_in_thread, public_step
 from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
@@ -191,10 +192,11 @@ def _as_far_as_released(task: Task | None, action: Action) -> Action:
 
 def redacted_undo(original: Action, undo: Action) -> Action:
     """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
-    preview and its answer may quote what the original gave: so they are told only where that has been let out."""
+    preview and its answer may quote what the original gave, or what was read for it: so they are told only where that
+    has been let out."""
     if undo.private or _is_private_step(original):
         return _without_words(undo)
-    if _is_let_out(original):
+    if _is_let_out(original) and COVERED_BY_REVIEW not in original.preview.notes:
         return undo
     seen = undo.preview
     preview = Preview(

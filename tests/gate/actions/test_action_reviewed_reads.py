@@ -1,0 +1,150 @@
+"""What a review wants looked at is told by no preview, whose reads nobody has looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gate.actions import resolve_unknown, undo
+from gate.rules.access import Token, TokenKind
+from gate.rules.action import Action, Verdict
+from gate.rules.action_states import State
+from gate.rules.ids import derive_id
+from gate.rules.previews import COVERED_BY_REVIEW, NOTIFIES_UNSEEN, TOUCHED_UNSEEN
+from gate.rules.reviews import Phase
+from gate.rules.tool import Each, Read, Show, Summary
+from gate.rules.unreleased_results import redacted_undo
+from gate.tasks import plan as flow
+from handlers.api import action_responses, task_responses
+from tests.gate.gate_setup import ANN, Scene
+from tests.gate.plan_setup import on_plan, only, planned, pressed, write, wrote
+from tests.gate.tasks.test_task_step_review import reviewing
+from views.card import card
+
+HELD = "canary-7f3k"
+PHASES = [Phase.BEFORE, Phase.AFTER]
+FOUND = {
+    "before": Read("look", {"path": "{args.path}"}),
+    "found": Read("look", {"path": "{each}"}, each=Each("{capture.before.content}", r"\S+", "{read.sha}")),
+}
+NAMED = {
+    "before": Read("look", {"path": "{args.path}"}),
+    "named": Read("look", {"path": "{each}"}, each=Each("{args.path}", r"\S+", "a.md")),
+}
+
+
+@pytest.fixture(params=PHASES)
+def desk(stage: Scene, request: pytest.FixtureRequest) -> Scene:
+    reviewing(stage, request.param, "desk.look")
+    stage.desk.notes["a.md"] = f"{HELD}\n"
+    return stage
+
+
+def recipe(stage: Scene, tool: str, **changes: Any) -> None:
+    spec = stage.desk.specs_now[tool]
+    stage.desk.specs_now[tool] = replace(spec, recipe=replace(spec.recipe, **changes))
+
+
+def agent(action: Action) -> Token:
+    return Token("1", TokenKind.AGENT, "t", "T1", ANN, ("C_OPS",), action.created_at, action.created_at)
+
+
+def told(action: Action) -> str:
+    """All that an agent and the thread are told of it."""
+    shown = [card(action).blocks, action_responses.action(agent(action), action)]
+    return str([*shown, action_responses.as_text(action)])
+
+
+async def test_a_card_says_that_it_does_not_show_what_a_review_holds(desk: Scene):
+    action = await desk.prepare(path="a.md", content="new")
+    assert (action.verdict, action.preview.problem) == (Verdict.CONFIRM, "")
+    assert HELD not in told(action)
+    assert COVERED_BY_REVIEW in told(action)
+    assert "new" in told(action)
+    assert (await desk.confirm(action)).ok
+    await desk.play()
+    assert desk.desk.notes["a.md"] == "new"
+
+
+async def test_without_a_review_of_that_read_the_card_shows_it(stage: Scene):
+    reviewing(stage, Phase.AFTER, "desk.write")
+    stage.desk.notes["a.md"] = HELD
+    action = await stage.prepare(path="a.md", content="new")
+    assert HELD in told(action)
+    assert COVERED_BY_REVIEW not in told(action)
+
+
+async def test_no_words_of_a_recipe_quote_what_a_review_holds(desk: Scene):
+    recipe(
+        desk, "write",
+        summary="Write over {capture.before.content}",
+        summaries=[Summary("Replace {args.path}, which is {capture.before.content}", "{capture.before.exists}")],
+        show=Show("text", after="Now: {capture.before.content}"),
+        notifies="{capture.before.content}",
+        recoverable="from {capture.before.content}",
+        noun="{capture.before.content}",
+    )  # fmt: skip
+    action = await desk.prepare(path="a.md", content="new")
+    assert HELD not in told(action) + action.phrase
+    assert action.preview.notifies == NOTIFIES_UNSEEN
+
+
+async def test_a_phrase_does_not_quote_what_a_review_holds(desk: Scene):
+    desk.desk.notes["a.md"] = HELD
+    recipe(desk, "shred", noun="{capture.before.content}")
+    action = await desk.prepare("shred", path="a.md")
+    assert action.phrase
+    assert HELD not in action.phrase + told(action)
+
+
+async def test_what_touches_unseen_things_is_not_confirmed(desk: Scene):
+    recipe(desk, "write", show=Show("affected", items="{capture.found.items}"), capture=FOUND)
+    action = await desk.prepare(path="a.md", content=f"see @{HELD}")
+    assert action.preview.problem == TOUCHED_UNSEEN
+    assert not (await desk.confirm(action)).ok
+    assert action.preview.affected == ()
+
+
+async def test_what_the_arguments_name_is_still_listed(desk: Scene):
+    recipe(desk, "write", show=Show("affected", items="{capture.named.items}"), capture=NAMED)
+    action = await desk.prepare(path="a.md", content="new")
+    assert [one.name for one in action.preview.affected] == ["a.md"]
+    assert action.preview.is_complete
+
+
+async def test_a_plan_does_not_show_an_agent_what_a_review_holds(desk: Scene):
+    task = await planned(desk, write("a.md"), write("b.md"))
+    token = Token("1", TokenKind.AGENT, "t", "T1", ANN, ("C_OPS",), task.created_at, task.created_at)
+    shown = str([task_responses.task(token, task, (), None), task.plan])
+    assert HELD not in shown
+    assert COVERED_BY_REVIEW in shown
+    await pressed(desk, flow.approve_all, on_plan(await only(desk)))
+    assert wrote(desk) == ["a.md", "b.md"]
+
+
+async def test_an_undo_works_and_tells_an_agent_nothing_of_it(desk: Scene):
+    action = await desk.prepare(path="a.md", content="new")
+    assert (await desk.confirm(action)).ok
+    await desk.play()
+    action = await desk.now(action.id)
+    assert (await undo.request_undo(desk.world, desk.press(action))).code == "undoing"
+    await desk.play()
+    assert desk.desk.notes["a.md"] == f"{HELD}\n"
+    back = await desk.ledger.action(derive_id("undo", action.id, 0))
+    assert back is not None
+    assert HELD in str(back.args)
+    assert HELD not in str(action_responses.action(agent(back), redacted_undo(action, back)))
+
+
+async def test_a_look_at_an_action_of_unknown_outcome_measures_what_a_review_holds(desk: Scene):
+    action = await desk.prepare(path="a.md", content="new")
+    desk.desk.behave = "breaks the line"
+    await desk.confirm(action)
+    await desk.play()
+    assert (await desk.now(action.id)).state is State.UNKNOWN
+    await resolve_unknown.check_by_press(desk.world, desk.press(await desk.now(action.id)))
+    await desk.play()
+    assert "How it stands now" in str(desk.wall.notes)
+    assert HELD not in str(desk.wall.notes)
