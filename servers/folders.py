@@ -143,11 +143,6 @@ class House:
         daily.purge(clock())
         return cls(roots, daily.now)
 
-    def purge(self) -> None:
-        """Purge the trash now. Raises ToolError when `.countersign` in a folder is not ours."""
-        for root in self.roots.roots:
-            trash.purge(root, self.clock())
-
     @property
     def file_tools(self) -> Tools:
         """The tools of the filesystem server over these folders: they lead back from a file that was made."""

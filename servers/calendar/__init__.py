@@ -28,10 +28,9 @@ def server(
     """The server over the iCalendar files in these folders; new events go to the first.
 
     `timezone` (UTC when none) is the one that times without a zone are said and shown in. Raises ValueError with a
-    sentence when a folder is missing or two share a name, ToolError when `.countersign` in one is not ours.
+    sentence when a folder is missing or two share a name.
     """
     house, days = House.at(folders, clock), Days(clock, timezone or zone("UTC"))
-    house.purge()
     owners = (Tools(house.roots, days, ids), house.file_tools)
     about = (
         "Events in iCalendar files. Times are written 2026-11-24 14:00, tomorrow 9:30 or friday 2pm; a day alone is "

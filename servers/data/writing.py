@@ -115,7 +115,7 @@ def keep(place: Place, rows: bytes, at: datetime) -> str:
     name = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
     data = json.dumps({"path": place.inner}).encode().removesuffix(b'"}') + _ROWS + rows + b"}"
     with private(place.root, _FOLDER) as folder:
-        trash.remove_old(folder, at)
+        trash.remove_old(place.root, at, _FOLDER)
         trash.must_have_room(folder, len(data), _FOLDER)
         with disk.staging(Spot(folder, name, name), 0o600) as file:
             disk.write_all(file, data)

@@ -40,11 +40,10 @@ def server(
     """The server over this Maildir, which is made when the folder is empty or not there.
 
     `post` None: drafts are kept and nothing can be sent. Raises ValueError with a sentence when the folder is
-    something else, ToolError when `.countersign` in it is not ours.
+    something else.
     """
     _mailboxes(maildir)
     house, days = House.at([maildir], clock), Days(clock, timezone or zone("UTC"))
-    house.purge()
     desk = Account(Boxes(house.roots), sender, days, post, ids)
     owners = (Tools(desk), house.file_tools)
     about = (

@@ -19,14 +19,12 @@ CARDS = {**tools.CARDS, **watch.CARDS}
 def server(roots: Sequence[Path], clock: Clock = utc_now) -> MCPServer:
     """The server over these folders. `clock` gives aware times: it dates the trash, and purges it now and daily.
 
-    Raises ValueError with a sentence when a folder is missing or two share a name, ToolError when `.countersign`
-    in one of them is not a folder of ours.
+    Raises ValueError with a sentence when a folder is missing or two share a name.
     """
     house = Roots.at(roots)
-    for root in house.roots:
-        trash.purge(root, clock())
-    daily = trash.Daily(house, clock).now
-    owners = (tools.Tools(house, daily, True), watch.Watches(house, daily))
+    daily = trash.Daily(house, clock)
+    daily.purge(clock())
+    owners = (tools.Tools(house, daily.now, True), watch.Watches(house, daily.now))
     names = ", ".join(root.name for root in house.roots)
     about = (
         f"Files in these folders: {names}. Paths are relative to the first; with several folders, begin a path with "

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from threading import Lock
 from typing import NamedTuple
 
@@ -203,12 +204,44 @@ def drop_if_empty(trash: int, entry: int, name: str) -> None:
         os.fsync(trash)
 
 
-def remove_old(folder: int, at: datetime) -> None:
-    """Remove the records in a folder of ours whose names say that their days are over."""
-    for name in filter(_ID.match, os.listdir(folder)):
-        with suppress(ValueError):  # no day that there is, so no record of ours
-            if datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) + KEEP <= at:
+def remove_old(root: Root, at: datetime, *inside: str) -> None:
+    """Remove the records in a folder of ours whose names say that their days are over. One that cannot be removed
+    stays: see `leaving`."""
+    with private(root, *inside) as folder:
+        clear(root, [name for name in filter(_ID.match, os.listdir(folder)) if _old(name, at)], *inside)
+
+
+def _old(name: str, at: datetime) -> bool:
+    with suppress(ValueError):  # no day that there is, so no record of ours
+        return datetime.strptime(name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) <= at - KEEP
+    return False
+
+
+def clear(root: Root, names: Iterable[str], *inside: str) -> None:
+    """Remove what is under these names in a folder of ours. What cannot be removed stays: see `leaving`."""
+    with private(root, *inside) as folder:
+        for name in names:
+            with leaving(root, *inside, name):
                 trees.remove(Spot(folder, name, name))
+
+
+@contextmanager
+def leaving(root: Root, *inside: str) -> Iterator[None]:
+    """Leave what cannot be removed in the block where it is, and say so once in a log: others may have made it so, and
+    no start and no change waits for it."""
+    try:
+        yield
+    except (OSError, ToolError) as error:
+        _say_once(str(root.path.joinpath(PRIVATE, *inside)), getattr(error, "strerror", None) or str(error))
+
+
+@lru_cache(1_000)
+def _say_once(path: str, why: str) -> None:
+    _log.warning(
+        "%s is no longer needed and could not be removed (%s). Nothing else waits for it, and it is tried again every "
+        "day. Let an operator remove it by hand.",
+        path, why,
+    )  # fmt: skip
 
 
 def must_have_room(folder: int, size: int, name: str) -> None:
@@ -239,31 +272,31 @@ def purge(root: Root, now: datetime) -> int:
         private(root, "trash") as trash,
         private(root, "tmp") as staged,
     ):
-        _clear(staged)  # files are staged under the lock only, so these belong to a write that never ended
-        old = [name for name in _names(root) if _over(root, name, now)]
-        for name in old:
-            drop(root, trash, name)
-    return len(old)
+        # files are staged under the lock only, so these belong to a write that never ended
+        clear(root, os.listdir(staged), "tmp")
+        gone = 0
+        for name in [name for name in _names(root) if _over(root, name, now)]:
+            with leaving(root, "trash", name):
+                drop(root, trash, name)
+                gone += 1
+    return gone
 
 
 def _over(root: Root, name: str, now: datetime) -> bool:
-    with suppress(ToolError), private(root, "trash", name, make=False) as entry:
+    with suppress(ToolError, OSError), private(root, "trash", name, make=False) as entry:
         manifest = _read(entry, name)
         return manifest is not None and manifest.deleted_at + KEEP <= now
     return False
 
 
 def drop(root: Root, trash: int, name: str) -> None:
-    """Remove an entry and all that it holds, for good."""
+    """Remove an entry and all that it holds, for good: its manifest last, so that an entry of which something cannot be
+    removed is still known."""
     with private(root, "trash", name, make=False) as entry:
-        _clear(entry)
+        for held in sorted(os.listdir(entry), key=_MANIFEST.__eq__):
+            trees.remove(Spot(entry, held, held))
     os.rmdir(name, dir_fd=trash)
     os.fsync(trash)
-
-
-def _clear(folder: int) -> None:
-    for name in os.listdir(folder):
-        trees.remove(Spot(folder, name, name))
 
 
 class Daily:
@@ -283,7 +316,8 @@ class Daily:
         return time
 
     def purge(self, time: datetime) -> None:
-        """Purge the trash of all roots. Where that fails, a log says so: it is no reason to refuse a change."""
+        """Purge the trash of all roots. Where that fails, a log says so: it is no reason to refuse a change, or a
+        start."""
         for root in self._roots.roots:
             try:
                 purge(root, time)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -115,12 +114,16 @@ def _into(here: Spot, path: str, tally: Tally, there: Spot | None) -> None:
             _finished(copy, info.st_mode)
 
 
-@contextmanager
-def _entered(spot: Spot) -> Iterator[int]:
+def _enter(spot: Spot) -> int:
     try:
-        folder = os.open(spot.name, _FOLDER, dir_fd=spot.folder)
+        return os.open(spot.name, _FOLDER, dir_fd=spot.folder)
     except OSError as error:
         raise ToolError(f"{spot.said} cannot be entered: {error.strerror}.") from None
+
+
+@contextmanager
+def _entered(spot: Spot) -> Iterator[int]:
+    folder = _enter(spot)
     try:
         yield folder
     finally:
@@ -149,22 +152,59 @@ def remove(spot: Spot) -> None:
     if info is None:
         return
     if stat.S_ISDIR(info.st_mode):
-        _writable(spot)
-        shutil.rmtree(spot.name, dir_fd=spot.folder)
+        _empty(spot)
+        os.rmdir(spot.name, dir_fd=spot.folder)
     else:
         disk.remove(spot)
 
 
-def _writable(spot: Spot) -> None:
-    """Let us remove what is in a folder of ours: one that its owner may only read keeps its names.
+class _Level(NamedTuple):
+    """A folder that is being emptied."""
 
-    A link that took its place is not followed: its mode is that of a folder elsewhere.
+    which: tuple[int, int]  # its device and inode
+    folders: list[str]  # that are still in it
+
+
+def _empty(spot: Spot) -> None:
+    """Remove all that is in a folder of ours. One folder is open at a time, and none is entered by recursion: others
+    nest them deeper than Python calls itself, or than a process may have files open.
+
+    A link that took the place of a folder is not followed: its mode is that of a folder elsewhere.
     """
-    with _entered(spot) as folder, os.scandir(folder) as scan:
-        with suppress(PermissionError):  # somebody else's, which we may be allowed to empty all the same
-            os.fchmod(folder, 0o700)
-        for name in [one.name for one in scan if one.is_dir(follow_symlinks=False)]:
-            _writable(Spot(folder, name, spot.said))
+    here = _enter(spot)
+    try:
+        levels = [_without_files(here)]
+        while levels[-1].folders or len(levels) > 1:
+            if folders := levels[-1].folders:
+                here = _moved(here, folders[-1], spot.said)
+                levels.append(_without_files(here))
+                continue
+            levels.pop()
+            here = _moved(here, "..", spot.said)
+            info = os.fstat(here)
+            if (info.st_dev, info.st_ino) != levels[-1].which:
+                raise ToolError(f"{spot.said} was moved while it was removed. Look at it by hand.")
+            os.rmdir(levels[-1].folders.pop(), dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _moved(here: int, name: str, said: str) -> int:
+    """A folder in an open one, or the one above it, open in its place. Raises ToolError."""
+    there = _enter(Spot(here, name, said))
+    os.close(here)
+    return there
+
+
+def _without_files(folder: int) -> _Level:
+    with suppress(PermissionError):  # somebody else's, which we may be allowed to empty all the same
+        os.fchmod(folder, 0o700)  # one that its owner may only read keeps its names
+    with os.scandir(folder) as scan:
+        found = [(one.name, one.is_dir(follow_symlinks=False)) for one in scan]
+    for name in [name for name, is_folder in found if not is_folder]:
+        os.unlink(name, dir_fd=folder)
+    info = os.fstat(folder)
+    return _Level((info.st_dev, info.st_ino), [name for name, is_folder in found if is_folder])
 
 
 def free(roots: Roots, source: Place, destination: Place | None = None) -> None:

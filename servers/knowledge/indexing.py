@@ -17,7 +17,7 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import answers, disk, listing, paths, text, trash, trees
+from servers.filesystem import answers, disk, listing, paths, text, trash
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
@@ -91,9 +91,10 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
         raise ToolError(f"The index would be larger than {LARGEST >> 20} MB. Index fewer files.")
     record = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
     with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
-        trash.remove_old(kept, at)
+        trash.remove_old(root, at, _FOLDER, "before")
         trash.must_have_room(kept, len(before), "knowledge/before")
-        _clear(folder)
+        # what servers staged that were killed: who is alone in the root has staged nothing yet
+        trash.clear(root, filter(_STAGED.match, os.listdir(folder)), _FOLDER)
         _write(Spot(kept, record, "The index"), before)
         os.fsync(kept)
         index = Spot(folder, _NAME, "The index")
@@ -110,12 +111,6 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
 def _write(spot: Spot, data: bytes) -> None:
     with disk.staging(spot, 0o600) as file:
         disk.write_all(file, data)
-
-
-def _clear(folder: int) -> None:
-    """Remove what servers staged that were killed: who is alone in the root has staged nothing yet."""
-    for name in filter(_STAGED.match, os.listdir(folder)):
-        trees.remove(Spot(folder, name, name))
 
 
 def kept(roots: Roots, record: str) -> tuple[Root, bytes]:

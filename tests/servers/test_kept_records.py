@@ -219,7 +219,7 @@ def test_a_link_in_the_place_of_a_folder_keeps_the_mode_of_what_it_leads_to(tmp_
     try:
         for _ in range(3_000):
             try:
-                trees._writable(Spot(folder, "x", "x"))
+                trees._empty(Spot(folder, "x", "x"))
             except ToolError:
                 continue
     finally:
