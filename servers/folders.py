@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -123,6 +124,12 @@ def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[byte
             f"{place.said} has changed since it was shown: it has other content. Look at it again, then ask again."
         )
     return data, sha256
+
+
+def size_of(place: Place) -> int:
+    """How many bytes a file has now. Raises ToolError when it is none."""
+    with spot(place) as here, disk.reading(here) as file:
+        return os.fstat(file).st_size
 
 
 PATHS = "Paths are relative to the first; with several folders, begin a path with the folder's name."

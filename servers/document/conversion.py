@@ -13,7 +13,7 @@ from servers import differences, formulas
 from servers.filesystem import disk
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
-from servers.folders import Target, bytes_of, named, target
+from servers.folders import Target, bytes_of, named, size_of, target
 from servers.sandbox.calling import Job, Limits, answered, run
 from servers.sandbox.protocol import MOST_JSON
 
@@ -247,12 +247,26 @@ def _difference(goal: Target, to: str, made: bytes) -> str | None:
     return differences.of_file(goal.place.said, before, made, MOST_DIFFERENCE)
 
 
+def _together(roots: Roots, paths: Sequence[str], *endings: str) -> list[tuple[str, bytes, Item]]:
+    """Files that go in. Their sizes are added up before any is read: one may be named many times. Raises ToolError."""
+    sizes, found = [size_of(named(roots, path, *endings)[0]) for path in paths], []
+    for number, path in enumerate(paths):
+        _must_fit(sum(sizes))
+        found.append(source(roots, path, *endings))
+        sizes[number] = len(found[-1][1])  # it may have grown
+    _must_fit(sum(sizes))
+    return found
+
+
+def _must_fit(size: int) -> None:
+    if size > 2 * LARGEST:
+        raise ToolError(f"These files are more than {2 * LARGEST >> 20} MB together. Take fewer.")
+
+
 def merge(roots: Roots, call: MergeCall) -> Built:
     """Several PDFs, one after the other."""
     goal = target(roots, call.destination, ".pdf")
-    found = [source(roots, path, ".pdf") for path in call.sources]
-    if sum(len(data) for _, data, _ in found) > 2 * LARGEST:
-        raise ToolError(f"These files are more than {2 * LARGEST >> 20} MB together. Take fewer.")
+    found = _together(roots, call.sources, ".pdf")
     told, made = run("formats.merge", goal.place.said, [data for _, data, _ in found])
     items = [
         item.model_copy(update={"name": f"{item.name}, {pages} page{'s' if pages > 1 else ''}"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
-from servers.document import server
+from servers.document import conversion, server
 from servers.formats import html, markdown, tasks, word, word_writing
 from servers.formats.blocks import Block, plain, unstyled
 from tests.servers import papers
@@ -282,3 +283,30 @@ async def test_a_source_that_changed_since_is_not_used(tmp_path: Path) -> None:
             "preview_document", make="create_pdf", call={"path": "a.pdf"}
         )
     assert not (root / "a.txt").exists()
+
+
+async def test_files_are_merged_only_where_their_sizes_together_are_few_before_any_is_read(
+    tmp_path: Path,
+) -> None:
+    """One file of 20 MB that takes no room on the disk, named 50 times, was read 50 times."""
+    with open(tmp_path / "a.pdf", "wb") as file:
+        file.write(b"%PDF-1.4")
+        file.truncate(conversion.LARGEST)
+    async with documents(tmp_path) as ask:
+        tracemalloc.start()
+        refused = await ask.refused("merge_pdfs", destination="o.pdf", sources=["a.pdf"] * 50)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert "more than 40 MB together" in refused
+    assert peak < conversion.LARGEST
+
+
+async def test_a_file_that_grows_while_it_is_merged_is_counted_as_it_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open(tmp_path / "a.pdf", "wb") as file:
+        file.truncate(conversion.LARGEST)
+    monkeypatch.setattr(conversion, "size_of", lambda place: 0)
+    async with documents(tmp_path) as ask:
+        refused = await ask.refused("merge_pdfs", destination="o.pdf", sources=["a.pdf"] * 50)
+    assert "more than 40 MB together" in refused
