@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gate.rules.action import Json
+from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import too_many_forms
 from gate.rules.secret_files import ends_as_secret
+from gate.rules.statements import class_of_statements
 from gate.rules.text_forms import path_variants
 
 RUNS = frozenset(
@@ -60,15 +61,19 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 DATABASE = frozenset(
     "database db mysql postgres postgresql psql query sql sqlite statement statements".split()
 )
-STATEMENTS = frozenset("command q query queries sql statement statements".split())
-READ_STATEMENT = re.compile(r"(?i)\s*(select|show|describe|desc|explain|values|with|table)\b")
-LIST_STATEMENT = re.compile(r"(?i)\s*(show|describe|desc)\b")
-WRITE_STATEMENT = re.compile(
-    r"(?i)\b(insert|update|delete|merge|replace(?!\s{0,9}\()|alter|create|drop|truncate|rename|grant|revoke|attach|detach|vacuum|copy|into|"
-    r"call|do|exec|execute|load|install|import|export|set|reset|reindex|lock|begin|commit|rollback|nextval|setval|outfile|pragma)\b"
-)
-FIRST = re.compile(r"\s*[A-Za-z]{1,20}")
-QUOTED = re.compile(r"'(?:[^']|''){0,8000}'|\"(?:[^\"]|\"\"){0,8000}\"")
+UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
+ADDS_SOMETHING = "its command adds something"
+STATES_CHANGE = "it holds what reads as a statement that changes something"
+
+
+def class_of_words(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> tuple[CallClass, str]:
+    """The class that a call has at least because of a command, a statement or a request in it, and why."""
+    if runs_commands(words, schema, args):
+        if not is_harmless_command(words, args):
+            return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
+        return (CallClass.WRITE, ADDS_SOMETHING) if adds_something(words, args) else (CallClass.READ, "")
+    cls = class_of_statements(words, args)
+    return cls, UNREADABLE_COMMAND if cls is CallClass.DESTRUCTIVE else STATES_CHANGE
 
 
 def runs_commands(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> bool:
@@ -173,40 +178,3 @@ def _git(line: Sequence[str]) -> bool:
             rest[:1] if verb == "push" else []
         )
     return all(GIT_READ_OPTIONS.fullmatch(word) or NAME.fullmatch(word) for word in rest)
-
-
-def changes_data(words: Sequence[str], args: Json) -> bool:
-    """Whether a call of a database tool may do more than look: several statements, or one that is no query."""
-    said = set(words)
-    if not said & DATABASE or not isinstance(args, Mapping):
-        return False
-    for name, value in args.items():
-        known = bool(said & {"sql", "psql"}) or _plain_name(name) in ("sql", "statement", "statements")
-        if _plain_name(name) in STATEMENTS and any(_changes(text, known) for text in _texts(value)):
-            return True
-    return False
-
-
-def _texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        yield from (one for one in value if isinstance(one, str))
-
-
-def _changes(text: str, known: bool) -> bool:
-    """Whether a text is a statement that may change something. `known`: it is a statement, and no question."""
-    first = FIRST.match(text)
-    if not known and not (
-        first and (READ_STATEMENT.match(first[0]) or WRITE_STATEMENT.fullmatch(first[0].strip()))
-    ):
-        return False
-    bare = text if "\\" in text else QUOTED.sub("''", text)
-    if (
-        ";" in bare.rstrip().removesuffix(";")
-        or "--" in bare
-        or "/*" in bare
-        or not READ_STATEMENT.match(text)
-    ):
-        return True
-    return not LIST_STATEMENT.match(text) and bool(WRITE_STATEMENT.search(bare))

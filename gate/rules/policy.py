@@ -32,13 +32,11 @@ CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DES
 CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
 NO_RULE = "no rule"
 UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
-UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 TOO_MANY = (  # the reason, and the rule
     "its arguments hold more texts that could be file names or addresses than can be checked for one call: "
     "name fewer at a time, without {braces}, %-codes and characters that stand for several",
     "too many names",
 )
-ADDS_SOMETHING = "its command adds something"
 FOLLOWS_LINKS = "its server follows links and does not say where they lead"
 BROKEN_PATH = (
     "a path in it holds a tab, a line break or another control character, which some programs leave out"
@@ -379,20 +377,7 @@ def _class_of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tup
     stated = spec.recipe.cls is not None or any(rule.cls for rule in rules)
     if stated and not spec.changed:
         return CallClass.READ, ""
-    said = words(spec.name)
-    if not command_tools.runs_commands(said, spec.schema, args):
-        return (
-            (CallClass.DESTRUCTIVE, UNREADABLE_COMMAND)
-            if command_tools.changes_data(said, args)
-            else (CallClass.READ, "")
-        )
-    if not command_tools.is_harmless_command(said, args):
-        return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
-    return (
-        (CallClass.WRITE, ADDS_SOMETHING)
-        if command_tools.adds_something(said, args)
-        else (CallClass.READ, "")
-    )
+    return command_tools.class_of_words(words(spec.name), spec.schema, args)
 
 
 def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:

@@ -1,0 +1,222 @@
+"""Statements for databases: whether one in a call may change something, whatever tool and argument it stands in.
+
+No list of harmful statements clears one: what stands in quotes is left out only where every dialect reads those
+alike. Of a text that is known as a statement all is judged; of any other only what is clearly one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gate.rules.action import CallClass, Json
+from gate.rules.json_texts import parsed
+from gate.rules.tool_names import words
+
+DATABASE = frozenset(
+    "bigquery clickhouse cypher database databases db duckdb mariadb mongo mongodb mssql mysql neo4j oracle postgres "
+    "postgresql psql queries query snowflake sql sqlite sqlserver statement statements".split()
+)
+SQL = frozenset("ddl dml mysql plsql psql sql sqlite tsql".split())
+ALWAYS = SQL | {"statement", "statements"}  # in a call of a database tool: an argument that is no question
+ASKING = frozenset({"queries", "query", "statement", "statements"})  # also of tools that ask something else
+STATEMENTS = SQL | frozenset("command commands cypher q queries query statement statements".split())
+PIPELINES = frozenset("aggregate aggregation pipeline pipelines stage stages".split())
+
+READ_STATEMENT = re.compile(r"(?i)[\s(]*(select|show|describe|desc|explain|values|with|table)\b")
+LISTED = re.compile(r"(?i)^\s*show\s{1,90}(create|character\s{1,90}set)\b")
+WRITE_STATEMENT = re.compile(
+    r"(?ia)\b(?:(?:insert|update|delete|merge|replace(?!\s{0,9}\()|alter|create|drop|truncate|rename|grant|revoke|attach|"
+    r"detach|vacuum|copy|into|call|do|exec|execute|load|install|import|export|set|reset|reindex|lock|begin|commit|"
+    r"rollback|nextval|setval|outfile|pragma|restore|kill|shutdown|dbcc|deny|reconfigure|waitfor|checkpoint|writetext|"
+    r"updatetext|openrowset|openquery|opendatasource|backup\s{1,90}(?:database|log|certificate|master|service|server)|"
+    r"(?:disable|enable)\s{1,90}trigger|(?:send|end|move)\s{1,90}(?:on\s{1,90})?conversation|receive\s{1,90}top)\b|"
+    r"(?:dblink\w{0,60}|lo_(?:import|export|unlink|create|put|from_bytea|open|truncate)|lowrite|load_extension|"
+    r"load_file|pg_(?:terminate|cancel|reload|rotate|drop|create|switch|logical_emit|promote|file|write|read|backup|"
+    r"start|stop)\w{0,60}|writefile|set_config|xp_\w{1,60}|sys_(?:exec|eval)|(?:utl|dbms)_\w{1,60}(?:\.\w{1,60})?)"
+    r"\s{0,90}\()"
+)
+BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
+# The first word of a text, or a sign that no question in words begins with
+FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
+IN_QUOTES = (
+    r"{0}'(?:[\x20-\x26\x28-\x5b\x5d-\x7e]|''){{0,8000}}'|"
+    r"{0}\"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\"\"){{0,8000}}\""
+)
+# Strings and names on one line, with nothing before them that may make another kind of quote of it
+QUOTED = re.compile(IN_QUOTES.format(r"(?<![\w$@&:?%'\"])"), re.ASCII)
+# What no dialect reads as a quote, a comment or an escape (`--` and `/*` count by themselves)
+PLAIN = re.compile(r"[A-Za-z0-9_ \t\r\n.,()*=<>!+%:;@|?/-]*")
+STRING = re.compile(r"'(?:[^']|''){0,8000}'|\"(?:[^\"]|\"\"){0,8000}\"")
+BEFORE_QUOTE = re.compile(r"\\['\"]")  # some dialects read the quote as a part of the string
+
+NAMED = r"[\w.\"`\[\]]{1,99}"
+KINDS = (
+    r"(?:(?:or\s{1,9}replace|temp|temporary|unique|global|local|materialized|external|unlogged|if)\s{1,9}){0,3}"
+    r"(?:table|database|schema|view|index|collection|user|role|login|column|function|procedure|trigger|sequence|type|"
+    r"extension|keyspace|constraint|tablespace|system|server|session|stage|warehouse|materialized|temporary)\b"
+)
+# Verbs, and what follows one that makes a statement of it
+SHAPES = {
+    "delete": r"from\b|top\s{0,9}\(|(?:low_priority|quick|ignore|only)\s{1,9}from\b",
+    "drop|create|alter": KINDS,
+    "truncate": rf"(?:table\b|{NAMED}\s{{0,9}}(?:;|\Z|cascade\b|restart\b))",
+    "update": rf"(?:(?:only|ignore|low_priority|or\s{{1,9}}\w{{1,20}})\s{{1,9}})?{NAMED}"
+    r"(?:\s{1,9}(?:as\s{1,9})?\w{1,60})?\s{1,20}set\b",
+    "insert|upsert": r"(?:into|overwrite|ignore|all|or\s{1,9}\w{1,20}\s{1,9}into)\b",
+    "replace": r"into\b",
+    "merge": rf"into\b|{NAMED}\s{{1,9}}using\b|\(",
+    "grant|revoke": r"[\w ,]{1,200}?\s(?:on|to|from)\b",
+    "rename": r"table\b",
+    "load": r"data\b",
+    "copy": rf"{NAMED}\s{{1,9}}(?:to|from)\b|\(",
+    "call": rf"{NAMED}\s{{0,9}}\(",
+    "exec|execute": r"(?:immediate|sp_|xp_|procedure|dbo\b|\()",
+    "pragma": r"[\w.]{1,60}\s{0,9}[=(]",
+    "attach": r"(?:database\b|'|\")",
+    "lock": r"tables?\b",
+    "set": r"(?:global|role|session|persist)\b",
+    "do": r"\$|language\b|'",
+    "restore|backup": r"(?:database|log)\b",
+    "detach": r"(?:delete|database)\b",
+    "bulk": r"insert\b",
+    "mutation": r"(?:\w{1,60}\s{0,9})?[({]",
+}
+HIDDEN = r"\s{0,20}(?:/\*|--)|\s{20}"  # what follows the verb is too far away to be looked for
+CLEAR = re.compile(
+    r"(?i)(?<![\w.$@'\"`-])(?:"
+    + "|".join(rf"(?:{verbs})(?:\s{{1,20}}(?:{rest})|{HIDDEN}|[\"`\[])" for verbs, rest in SHAPES.items())
+    + r")"
+)
+# Of these only what can hardly be prose: a whole statement that takes away
+GATED = re.compile(
+    rf"(?i)\b(?:delete\s{{1,20}}from\s{{1,20}}{NAMED}\s{{0,20}}(?:;|\Z|(?:where|using|returning|limit|order)\b)|"
+    rf"drop\s{{1,20}}{KINDS}|truncate\s{{1,20}}table\b)"
+)
+# How a text begins that is a query; and what may be a statement with several parts
+QUERY = re.compile(
+    r"(?is)[\s(]*(?:select\b(?:.{0,2000}?(?:\bfrom\b|;)|\s{0,90}[\d*@'\"$])|with\s{1,90}\w{1,90}\s{1,90}as\s{0,90}\()"
+)
+SEVERAL = re.compile(r"(?i)[\s(]*(?:explain|desc|describe|declare|begin|if|use|print|match)\b")
+BEFORE = re.compile(r"(?i)\b(?:begin|then|else|do|as|analy[sz]e|explain|desc|describe|verbose)\Z|\)\Z")
+MOST_SHAPES, FAR = 1_000, 300  # shapes in a text that are looked at; characters before one
+WITHIN = frozenset(
+    "body content input raw string text value".split()
+)  # names that say nothing of what they hold
+STAGE = frozenset({"$out", "$merge"})  # of a pipeline, that write
+STAGE_TEXT = re.compile(r"\$(?:out|merge)[\"']?\s{0,90}:")
+Keys = frozenset[str]
+
+
+def class_of_statements(said: Sequence[str], args: Json) -> CallClass:
+    """The class that a call of a tool whose name has these words has at least because of what its texts state."""
+    tool = frozenset(said)
+    texts = list(_texts(parsed(args)))
+    found = [_class_of_text(tool, keys, text) for keys, text in texts]
+    stated = [(keys, text) for keys, text in texts if keys & STATEMENTS]
+    if any(keys & STAGE for keys, _ in texts) or (
+        tool & DATABASE and any(changes(text, bool(tool & SQL or keys & ALWAYS)) for keys, text in stated)
+    ):
+        return CallClass.DESTRUCTIVE
+    if not stated and tool & DATABASE - ASKING and any(_may_change(text) for _, text in texts):
+        found.append(CallClass.WRITE)
+    return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
+
+
+def _may_change(text: str) -> bool:
+    """Whether a text that nobody calls a statement is one of several words all the same."""
+    return " " in text.strip() and changes(text, False)
+
+
+def _class_of_text(tool: Keys, keys: Keys, text: str) -> CallClass:
+    """Of a text in a call of any tool. A message may speak of deleting, so a phrase is asked for only where the tool
+    or the argument is a database's."""
+    if STAGE_TEXT.search(text):
+        pipeline = (tool | keys) & (DATABASE | PIPELINES)
+        return CallClass.DESTRUCTIVE if pipeline else CallClass.WRITE
+    if is_clear_change(text):
+        gated = tool & DATABASE or keys & SQL or (keys & STATEMENTS and GATED.search(_bare(text)))
+        return CallClass.DESTRUCTIVE if gated else CallClass.WRITE
+    if keys & SQL and changes(text, True):
+        return CallClass.DESTRUCTIVE
+    queried = keys & STATEMENTS and QUERY.match(text) and changes(text, False)
+    return CallClass.WRITE if queried else CallClass.READ
+
+
+def _texts(value: Json) -> Iterator[tuple[Keys, str]]:
+    """Each text, with the words of the name that it stands under, at whatever depth."""
+    left: list[tuple[Keys, Json]] = [(frozenset(), value)]
+    while left:
+        keys, one = left.pop()
+        if isinstance(one, str):
+            yield keys, one
+        elif (pairs := _pairs(one)) is not None:
+            for name, item in pairs:
+                inner = _words(name)
+                left.append((keys | inner if inner <= WITHIN else inner, item))
+                if not name.isidentifier():
+                    yield frozenset({name} & STAGE), name
+        elif isinstance(one, list):
+            left += ((keys, item) for item in one)
+
+
+def _pairs(value: Json) -> list[tuple[str, Json]] | None:
+    """The fields of an object; one in a text has come as a list of them."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if not isinstance(value, list) or not value:
+        return None
+    pairs = [(one[0], one[1]) for one in value if isinstance(one, list) and len(one) == 2]
+    names = [(name, item) for name, item in pairs if isinstance(name, str)]
+    return names if len(names) == len(value) else None
+
+
+def _words(name: str) -> Keys:
+    return frozenset(words(name[:100]))
+
+
+def changes(text: str, known: bool) -> bool:
+    """Whether a text is a statement that may change something. `known`: it is a statement, and no question."""
+    first = FIRST.match(text)
+    word = first[1] if first else ""
+    known = known or (bool(word) and not word.isalpha())
+    if not known and not (word and (READ_STATEMENT.match(word) or WRITE_STATEMENT.fullmatch(word))):
+        return False
+    bare = _bare(text)
+    if ";" in bare.rstrip("; \t\r\n") or "--" in bare or "/*" in bare or not READ_STATEMENT.match(text):
+        return True
+    if _escapes(text) or BATCH.search(bare):
+        return True
+    return WRITE_STATEMENT.search(LISTED.sub("", bare)) is not None
+
+
+def _bare(text: str) -> str:
+    """The text without what stands in quotes, where every dialect reads those alike; else as it is."""
+    if "'''" in text or '"""' in text:
+        return text
+    bare = QUOTED.sub(" ", text)
+    return bare if PLAIN.fullmatch(bare) and "//" not in bare else text
+
+
+def _escapes(text: str) -> bool:
+    """Whether a backslash may stand outside of a string: clients take it for a command."""
+    return "\\" in text and (BEFORE_QUOTE.search(text) is not None or "\\" in STRING.sub(" ", text))
+
+
+def is_clear_change(text: str) -> bool:
+    """Whether a text holds what is clearly a statement that changes something, where a statement may begin."""
+    bare = _bare(text)
+    several = bool(QUERY.match(text) or SEVERAL.match(text))
+    for count, found in enumerate(CLEAR.finditer(bare)):
+        if several or count >= MOST_SHAPES or _begins(bare, found.start()):
+            return True
+    return False
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a statement may begin there: first, on a line, behind another one, a comment or a bracket."""
+    before = text[max(0, at - FAR) : at]
+    if before.endswith("("):
+        return True
+    before = before.rstrip(" \t\v\f(")
+    return not before or before.endswith((";", "\n", "\r", "*/")) or BEFORE.search(before[-90:]) is not None

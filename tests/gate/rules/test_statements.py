@@ -1,0 +1,210 @@
+"""Statements are judged in every text of a call; quotes hide nothing that some dialect may not read as quotes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gate.rules.action import CallClass, Decision, Json, Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import Policy, Rule, decide
+from gate.rules.statements import class_of_statements
+from gate.rules.tool import Hints, ToolSpec
+from tools.mcp.schema import problems
+
+READS = Hints(read_only=True, open_world=False)
+READ, WRITE, DESTRUCTIVE = CallClass.READ, CallClass.WRITE, CallClass.DESTRUCTIVE
+
+
+def judged(name: str, args: Json, *rules: Rule) -> Decision:
+    spec = ToolSpec("s", name, name, "", {}, "d", hints=READS)
+    return decide(
+        Policy("v", (*ALWAYS, *rules)), spec, args, "C1", lambda schema, value: not problems(schema, value)
+    )
+
+
+BLINDS = [
+    "SELECT $$'$$; {}; SELECT $$'$$",
+    "SELECT $a$ it's $a$; {}; SELECT $a$ it's $a$",
+    "SELECT 1 AS [']; {}; SELECT 1 AS [']",
+    "SELECT 1 AS `'`; {}; SELECT 1 AS `'`",
+    'SELECT 1 AS `"`; {}; SELECT 1 AS `"`',
+    "SELECT 1 # '\n; {} # '",
+    "SELECT 1 // '\n; {} // '",
+    r"SELECT E'\''; {}; SELECT E'\''",
+    r"SELECT '\'', '; {}; SELECT ' \'",
+    "SELECT q'[']'; {}; SELECT q'[']'",
+    "SELECT Q'{{'}}'; {}; SELECT Q'{{'}}'",
+    r"SELECT U&'\0027'; {}; SELECT ''",
+    "SELECT ''' ' '''; {}; SELECT ''' '''",
+    "SELECT 1 /* ' */; {}; /* ' */",
+    "SELECT 1 /*! ' */; {}; /*! ' */",
+    "SELECT 1 /* /* */ ' */; {}; /* ' */",
+    "SELECT 1 -- '\n; {}; -- '",
+    "SELECT '; {}",
+    'SELECT "; {}',
+    "SELECT ＇'＇; {}; SELECT ＇'＇",
+    "SELECT '\n'; {}; SELECT '\n'",
+    "SELECT {{'}}; {}; SELECT {{'}}",
+    "SELECT ~'; {}; SELECT ~'",
+]
+SECOND = ["DELETE FROM users", "COMMIT", "PRAGMA user_version=3", "SELECT 2", "DO $x$ begin end $x$", "x"]
+
+
+@pytest.mark.parametrize("blind", BLINDS)
+@pytest.mark.parametrize("second", SECOND)
+def test_no_quote_of_any_dialect_hides_a_second_statement(blind: str, second: str) -> None:
+    for gap in ("", " " * 100, "/* x */"):
+        statement = blind.format(gap + second + gap)
+        for name in ("query", "query_database", "execute_sql", "read_query"):
+            for argument in ("sql", "query"):
+                assert judged(name, {argument: statement}).verdict is Verdict.TYPED, statement
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT 1 RESTORE DATABASE x",
+        "SELECT 1 KILL 52",
+        "SELECT 1 SHUTDOWN",
+        "SELECT 1 EXEC sp_who",
+        "SELECT 1\nGO\nsp_who",
+        "SELECT 1 BACKUP DATABASE x TO DISK = 'y'",
+        "SELECT * INTO b FROM a",
+        "DESC ANALYZE DELETE FROM a",
+        "DESCRIBE ANALYZE UPDATE a SET b = 1",
+        "EXPLAIN ANALYZE DELETE FROM a",
+        "EXPLAIN (ANALYZE) INSERT INTO a VALUES (1)",
+        "SHOW TABLES DELETE FROM a",
+        "PRAGMA user_version=1",
+        "ATTACH 'x' AS y",
+        "COPY a TO PROGRAM 'sh'",
+        "CALL p()",
+        "DO $$ BEGIN END $$",
+        r"SELECT 1 \G SELECT 2",
+        r"SELECT 1 \! touch x",
+        r"SELECT '\' , ' \! touch x'",
+        "SELECT pg_terminate_backend(1)",
+        "SELECT dblink_exec('x', 'y')",
+        "SELECT load_extension('x')",
+        "SELECT xp_cmdshell('x')",
+        "SELECT writefile('a', 'b')",
+        ";DELETE FROM a",
+        "(SELECT 1) DELETE FROM a",
+        "/**/ VACUUM",
+        "WITH x AS (SELECT 1) DELETE FROM a",
+    ],
+)
+def test_a_change_that_needs_no_second_statement_is_typed_for(statement: str) -> None:
+    for name, argument in (("query", "sql"), ("query_database", "query"), ("run_sql", "sql")):
+        assert judged(name, {argument: statement}).verdict is Verdict.TYPED
+
+
+HONEST = [
+    "SELECT name FROM users WHERE id = 3 ORDER BY name",
+    "SELECT name FROM users WHERE name = 'O''Hara; DELETE FROM a' AND deleted = 0;",
+    'SELECT updated_at, deleted, created_at FROM users u WHERE u."update" > 1 ;',
+    "EXPLAIN SELECT * FROM a",
+    "WITH x AS (SELECT 1 AS n) SELECT n FROM x WHERE n IN ('set', 'delete')",
+    "(SELECT 1) UNION (SELECT 2)",
+    "SELECT count(*) FROM notes WHERE title LIKE '%delete from%'",
+    "select replace(name, 'a', 'b') from users where n = $1",
+    "SHOW CREATE TABLE a",
+    "DESCRIBE users",
+    "VALUES (1), (2)",
+    "SELECT [name] FROM users",
+    "SELECT `name` FROM `users` LIMIT 5",
+    r"SELECT name FROM users WHERE name ~ '^\d+$'",
+    "SELECT 'Müller' AS name",
+    "SELECT a::date, b - 1, c / 2 FROM t WHERE x->>'y' = 'z'",
+]
+
+
+@pytest.mark.parametrize("statement", HONEST)
+def test_an_honest_query_runs_without_a_card(statement: str) -> None:
+    for name, argument in (("query", "sql"), ("query_database", "query"), ("read_query", "query")):
+        assert judged(name, {argument: statement}).verdict is Verdict.RUN
+
+
+D = "DELETE FROM users WHERE n=1"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "verdict"),
+    [
+        ("query_database", {"sql_query": D}, Verdict.TYPED),
+        ("read_sql", {"query_text": D}, Verdict.TYPED),
+        ("read_data", {"query": D}, Verdict.TYPED),
+        ("read_data", {"query": "DROP TABLE users"}, Verdict.TYPED),
+        ("read_data", {"query": "SELECT a FROM b; PRAGMA user_version = 2"}, Verdict.CONFIRM),
+        ("read_data", {"q": {"text": "UPDATE users SET a = 1"}}, Verdict.CONFIRM),
+        ("query_sqlite", {"request": {"sql": D}}, Verdict.TYPED),
+        ("query_db", {"queries": [{"sql": D}]}, Verdict.TYPED),
+        ("query_db", {"request": f'{{"sql": "{D}"}}'}, Verdict.TYPED),
+        ("query_db", {"request": '{"sql": "SELECT 1"}'}, Verdict.RUN),
+        ("get_rows", {"options": {"deep": [{"x": D}]}}, Verdict.CONFIRM),
+        ("get_rows", {"x": "  /* a */\n(DELETE/**/FROM a"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "-- a\nINSERT INTO a VALUES (1)"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "explain analyze update a set b = 1"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "SELECT 1 TRUNCATE TABLE a"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "DROP" + " " * 100 + "TABLE a"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "CREATE OR REPLACE FUNCTION f() ..."}, Verdict.CONFIRM),
+        ("get_rows", {"x": "a; GRANT ALL ON a TO b"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "ALTER TABLE a ADD b int"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "MERGE INTO a USING b ON 1=1"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "REPLACE INTO a VALUES (1)"}, Verdict.CONFIRM),
+        ("get_rows", {"x": "mutation { deleteUser(id: 1) }"}, Verdict.CONFIRM),
+        ("get_rows", {"sql": "VACUUM"}, Verdict.TYPED),
+        ("search_messages", {"query": "who may update the set of rules"}, Verdict.RUN),
+        ("search_messages", {"query": "explain how to delete a row; and then"}, Verdict.RUN),
+        ("get_page", {"title": "How to delete from a list, or drop a table"}, Verdict.RUN),
+    ],
+)
+def test_a_statement_is_found_in_whatever_argument_it_stands(name: str, args: Json, verdict: Verdict) -> None:
+    assert judged(name, args).verdict is verdict
+
+
+def test_a_message_that_speaks_of_deleting_takes_no_phrase() -> None:
+    spec = ToolSpec("s", "send_message", "", "", {}, "d", hints=Hints(False, False))
+    for text in ("Delete from the list what you do not need", "DROP TABLE users; was a joke"):
+        found = decide(Policy("v", ALWAYS), spec, {"body": text}, "C1", lambda *_: True)
+        assert found.verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize("name", ["aggregate", "mongodb_aggregate", "mongo-aggregate", "get_documents"])
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        [{"$out": "users"}],
+        [{"$match": {}}, {"$facet": {"x": [{"$merge": {"into": "b"}}]}}],
+        '[{"$out": "users"}]',
+        "[{$merge: 'users'}]",
+    ],
+)
+def test_a_pipeline_that_writes_is_typed_for_whatever_its_tool_is_called(name: str, pipeline: Json) -> None:
+    assert judged(name, {"collection": "a", "pipeline": pipeline}).verdict is Verdict.TYPED
+    assert judged(name, {"pipeline": [{"$project": {"$output": 1}}]}).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete " * 15_000,
+        ";" * 100_000,
+        "/*" * 50_000,
+        "'" * 100_000,
+        "drop table" + " " * 99_000,
+        "x drop table a " * 7_000,
+        "\n" * 100_000,
+        "select " + "(" * 100_000,
+        "a b " * 25_000,
+    ],
+)
+def test_no_text_takes_long_to_be_looked_through(text: str) -> None:
+    def took(piece: str) -> float:
+        began = time.process_time()
+        class_of_statements(["query", "db"], {"sql": piece, "text": piece, "query": piece})
+        return time.process_time() - began
+
+    assert min(took(text) for _ in range(3)) < 0.5
