@@ -14,6 +14,7 @@ from gate.rules.canonical_targets import too_many_forms
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.statements import class_of_statements
 from gate.rules.text_forms import path_variants
+from gate.rules.web_requests import sends_something
 
 RUNS = frozenset(
     "ansible bash cmd command commands console csh docker eval evaluate exec execute executor fish helm interpreter "
@@ -64,6 +65,7 @@ DATABASE = frozenset(
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 ADDS_SOMETHING = "its command adds something"
 STATES_CHANGE = "it holds what reads as a statement that changes something"
+SENDS_SOMETHING = "what it asks of an address may change something there"
 
 
 def class_of_words(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> tuple[CallClass, str]:
@@ -73,6 +75,8 @@ def class_of_words(words: Sequence[str], schema: Mapping[str, Json], args: Json)
             return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
         return (CallClass.WRITE, ADDS_SOMETHING) if adds_something(words, args) else (CallClass.READ, "")
     cls = class_of_statements(words, args)
+    if cls is CallClass.READ and sends_something(words, args):
+        return CallClass.WRITE, SENDS_SOMETHING
     return cls, UNREADABLE_COMMAND if cls is CallClass.DESTRUCTIVE else STATES_CHANGE
 
 

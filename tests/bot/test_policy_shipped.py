@@ -102,6 +102,13 @@ def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, comman
         ("web_fetch", {"url": " https://example.com/docs/a"}, READ),
         ("web_fetch", {"url": "https://example.com#token"}, UNKNOWN),
         ("web_fetch", {"url": "https://example.com", "method": "POST", "body": "secret"}, UNKNOWN),
+        ("web_fetch", {"url": "https://a.io/a", "max_length": 5, "raw": True, "format": "text"}, READ),
+        *(
+            ("web_fetch", {"url": "https://a.io/a", name: value}, UNKNOWN)
+            for name in "json_body http_method verb payload json form data options request Method body".split()
+            for value in ("POST", {"method": "DELETE"}, {}, "")
+        ),
+        ("web_fetch", {"url": {"method": "DELETE"}}, UNKNOWN),
         ("web_search", {"query": "aiohttp timeouts"}, READ),
         ("web_search", {"query": "a " * 150}, UNKNOWN),
         ("edit_file", {"path": "a.md"}, WRITE),
@@ -126,6 +133,8 @@ SAYS_IT_READS = Hints(read_only=True)
         ("aggregate", {"pipeline": [{"$facet": {"x": [{"$out": "b"}]}}]}, DESTRUCTIVE),
         ("aggregate-db", {"pipeline": '[{"$merge": "b"}]'}, DESTRUCTIVE),
         ("aggregate", {"pipeline": [{"$project": {"$output": 1}}]}, READ),
+        ("mongodb_aggregate", {"pipeline": [{"$out": "b"}]}, DESTRUCTIVE),
+        ("mongo-aggregate", {"stages": [{"$merge": "b"}]}, DESTRUCTIVE),
         ("export", {}, UNKNOWN),
         ("connect", {"connectionString": "mongodb://x"}, UNKNOWN),
         ("switch-connection", {}, UNKNOWN),
