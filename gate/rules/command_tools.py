@@ -56,7 +56,8 @@ GIT_READ_OPTIONS = re.compile(
 GIT_WRITES = frozenset(
     "add commit push".split()
 )  # these change something, and take nothing away in this form
-MESSAGE = re.compile(r"[^\0-\x1f\x7f]{1,2000}")
+# Without anything that a shell interprets, should the tool pass the list on as one line, and without an option
+MESSAGE = re.compile(r"(?:(?!(?<![^ ])-[^ ])[\w .,:/!?@+%#…–-]){1,2000}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 DATABASE = frozenset(

@@ -298,3 +298,24 @@ def test_git_that_adds_is_never_a_read_whatever_the_server_says(
         lambda schema, value: not problems(schema, value),
     )
     assert found.verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "sign", [*"$`;&|<>\\\n\r'\"(){}*~^=", "$(a)", " --amend", " -n", "\x00", "\u2028", "；"]
+)
+def test_a_message_of_git_in_a_list_holds_nothing_that_a_shell_reads(sign: str) -> None:
+    for message in (f"Say{sign} it", f"Say it{sign}", f"{sign.strip() or sign}Say"):
+        line = ["commit", "-m", message]
+        for name, args in (
+            ("git", {"args": line}),
+            ("run_command", {"command": "git", "args": line}),
+            ("run_command", {"command": ["git", *line]}),
+        ):
+            assert judged(name, args).verdict is Verdict.TYPED, message
+
+
+@pytest.mark.parametrize(
+    "message", ["Fix #3: say it - at last, 50 % faster!", "Größe ändern", "a-b/c.py @ v1.2+x?"]
+)
+def test_a_plain_message_of_git_in_a_list_is_one_click(message: str) -> None:
+    assert judged("git", {"args": ["commit", "-m", message]}).verdict is Verdict.CONFIRM
