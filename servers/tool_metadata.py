@@ -39,7 +39,8 @@ class Card:
 def reading(title: str, summary: str, **targets: list[str]) -> Card:
     """A tool that only reads. Its verb is the first word of the summary. `targets`: which arguments are paths whose
     content it gives (`paths`), paths of which it gives names and sizes alone (`looks`), addresses and `ids`; which
-    fields of the result name the files whose content is in it (`found`)."""
+    fields of the result name the files whose content is in it (`found`), of whose content it tells something (`told`),
+    and what lies in a folder (`listed`)."""
     verb = summary.split(" ", 1)[0]
     recipe = {"class": "read", "risk": "low", "confirmationRequired": False, "summary": summary, "verb": verb}
     return Card(title, {**recipe, "notifies": "nobody", "idempotent": True, "targets": targets})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
 from gate.rules.action import Json
 from gate.rules.gated_files import Gated, file_readers, gated_files
-from gate.rules.policy import Matches
+from gate.rules.policy import Matches, Policy
 from gate.rules.ports import Clock, World
 from gate.rules.tool import ToolSpec
 
@@ -32,6 +33,23 @@ async def found_gated(world: World, spec: ToolSpec, paths: Sequence[str], channe
     readers = file_readers(spec, world.tools.specs())
     work = gated_files(world.policy, readers, paths, channel, matching(world))
     return await in_slices(world.clock, work)
+
+
+def rules_beyond(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> Policy:
+    """The policy with those rules alone that keep files from whoever looks at their folder, and that do not hold for
+    this call anyway, which was judged by them then. A secret file may be told of, as long as its content is not."""
+    looks = (replace(rule, reads=False) for rule in world.policy.rules)
+    strict = (rule for rule in looks if rule.keeps_from_reading(channel))
+    beyond = tuple(rule for rule in strict if not rule.holds(spec.full_name, args, matching(world)))
+    return replace(world.policy, rules=beyond)
+
+
+async def told_gated(
+    world: World, policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str
+) -> list[Gated]:
+    """Those of these files and folders that this policy keeps from being looked at once by some of the readers, each
+    with each such rule. Raises TooManyFiles where that cannot be told."""
+    return await in_slices(world.clock, gated_files(policy, readers, paths, channel, matching(world)))
 
 
 async def in_slices(clock: Clock, work: Iterable[_T | None]) -> list[_T]:

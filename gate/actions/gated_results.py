@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gate.actions.file_checks import found_gated, in_slices
+from gate.actions.file_checks import found_gated, in_slices, rules_beyond, told_gated
 from gate.rules.action import Json
-from gate.rules.gated_files import TooManyFiles, found_files, names_asked, not_asked_for
+from gate.rules.canonical_targets import Targets
+from gate.rules.gated_files import (
+    TooManyFiles,
+    file_readers,
+    found_files,
+    names_asked,
+    not_asked_for,
+    told_files,
+    told_folders,
+)
 from gate.rules.ports import World
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
@@ -26,6 +35,12 @@ GATED_FILE = (
 )
 
 
+GATED_FOLDER = (
+    "This tells of files that the rule “{rule}” of the policy keeps from being looked at here at once, so nothing of "
+    "it is given. Look in another folder, or for other names."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MadeCall:
     """The call that a result is of. `is_confirmed`: a person has said yes to it."""
@@ -41,7 +56,11 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
     once, which was found below a folder or in an index. What a person has confirmed gives the files that its arguments
     ask for by their names."""
     targets = call.spec.recipe.targets
-    if not targets or not targets.found or answer.is_error:
+    if not targets or answer.is_error:
+        return answer
+    if refusal := await _told_too_much(world, call, targets, answer):
+        return Answer(refusal, is_error=True)
+    if not targets.found:
         return answer
     try:
         paths = found_files(targets, call.args, answer.structured, answer.text)
@@ -61,3 +80,24 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
         return answer
     path, rule = gated[0]
     return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
+
+
+async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer: Answer) -> str:
+    """Why an answer is not given that lists what is in a folder, or tells of the content of files without giving it;
+    "" where it may be. It names none of them."""
+    if not (targets.told or targets.listed):
+        return ""
+    policy = rules_beyond(world, call.spec, call.args, call.channel)
+    if not policy.rules:
+        return ""
+    if answer.clipped or not isinstance(answer.structured, dict):
+        return UNCHECKED
+    readers = file_readers(call.spec, world.tools.specs())
+    files = told_files(targets, answer.structured)
+    folders = told_folders(targets, call.args, answer.structured)
+    try:
+        gated = await told_gated(world, policy, readers, files, call.channel)
+        gated += await told_gated(world, policy, [call.spec], folders, call.channel)
+    except TooManyFiles:
+        return TOO_MANY_FILES
+    return GATED_FOLDER.format(rule=gated[0][1].name) if gated else ""

@@ -82,6 +82,8 @@ class Targets:
     `paths`: what is in there is read or changed. `looks`: paths of which only names, sizes and hashes are given.
     `found`: fields of the result of a read that name the files whose content is in it, as `hits[].path`; as
     `matches[excerpt].path`, where `excerpt` is given; or a template over its text, as `{result.text|differing}`.
+    `told`, `listed`: the same for files of whose content it tells something, masked or measured, and for names that it
+    gives, which are judged by the folders that they are in.
     `below`: templates over the arguments for the folder that such names, and those reported, are below, from the
     outside in.
     `reported`: templates over the captured reads that say what the call will really touch. `links`: the server
@@ -93,6 +95,8 @@ class Targets:
     addresses: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()

@@ -13,6 +13,7 @@ from gate.rules.canonical_targets import (
     FormCount,
     Targets,
     forms_below,
+    touched,
     with_folders,
 )
 from gate.rules.name_patterns import NamePattern, name_pattern
@@ -24,6 +25,7 @@ from gate.rules.text_forms import path_variants, without_root
 from gate.rules.tool import ToolSpec, Trust
 
 PATTERNS = frozenset({"pattern", "patterns", "glob", "globs"})  # arguments of a search that say which files
+SLASH = re.compile("/")
 MOST_FILES = 3_000  # that are looked at for one result: 0.1 s where their names are plain
 WILD = re.compile(r"[*?\[]")
 # Of patterns that somebody asked for files by, and characters that are held against all of them: 0.3 s. What is more
@@ -64,6 +66,24 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
     for one in inner if listed and isinstance(inner, list) else [inner]:
         if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
             yield from _found(one, steps[1:])
+
+
+def told_files(targets: Targets, result: Json) -> tuple[str, ...]:
+    """The files of whose content a result of a read tells something, each once."""
+    return tuple(_texts(result, targets.told))
+
+
+def told_folders(targets: Targets, args: Mapping[str, Json], result: Json) -> tuple[str, ...]:
+    """The folders of which a result of a read tells what is in them, below those that the arguments ask for."""
+    asked = [path.rstrip("/") for path in touched(targets, args)]
+    names = _texts(result, (*targets.told, *targets.listed))
+    above = dict.fromkeys(name[: end.start()] for name in names for end in SLASH.finditer(name))
+    return tuple(one for one in above if one and not any(f"{path}/".startswith(f"{one}/") for path in asked))
+
+
+def _texts(result: Json, fields: Sequence[str]) -> dict[str, None]:
+    found = (path for name in fields for path in _found(result, name.split(".")))
+    return dict.fromkeys(path for path in found if isinstance(path, str) and path)
 
 
 def names_asked(confirmed: Mapping[str, Json], targets: Targets) -> tuple[str, ...]:

@@ -326,7 +326,11 @@ def _moved(start: Place, end: Place, found: disk.Found) -> Moved:
 
 
 FROM_TRASH = {"trash_id": "{result.trash_id}", "expected_entry": "{result.entry}"}
+_IN_TRASH = "Look at {args.trash_id} in the trash"
 _TRASH = "stays in .countersign/trash"
+_TOUCHED = ["touched[]"]
+_NEW_EMPTY = {"when": "{capture.before.path}", "unless": "{args.content}"}
+_EMPTIED = "Empty {args.path}, all {capture.before.size|size} of it"
 _BOTH_PLACES = "{capture.plan.source} to {capture.plan.destination}"
 
 
@@ -364,17 +368,9 @@ _WRITE = change(
     "Write",
     "Write {args.content|size} to {args.path}",
     summaries=[
-        {
-            "when": "{capture.before.text}",
-            "unless": "{args.content}",
-            "summary": "Empty {args.path}, all {capture.before.size|size} of it",
-        },
+        {"when": "{capture.before.text}", "unless": "{args.content}", "summary": _EMPTIED},
         {"when": "{capture.before.exists}", "summary": "Replace {args.path}"},
-        {
-            "when": "{capture.before.path}",
-            "unless": "{args.content}",
-            "summary": "Create {args.path} (empty)",
-        },
+        {**_NEW_EMPTY, "summary": "Create {args.path} (empty)"},
         {"unless": "{args.content}", "summary": "Write {args.path} as an empty file"},
     ],
     targets={"paths": ["path"], "reported": ["{capture.before.path}"]},
@@ -456,26 +452,30 @@ _PURGE = change(
 )
 
 CARDS: dict[str, Card] = {
-    "list_dir": reading("List folder", "List {args.path|place}", looks=["path"]),
+    "list_dir": reading("List folder", "List {args.path|place}", looks=["path"], listed=["items[].name"]),
     "read_file": reading("Read file", "Read {args.path}", paths=["path"]),
     "search_files": reading(
         "Search files",
         "Search {args.path|place} for {args|sought}",
         looks=["path"],
         found=["matches[excerpt].path"],
+        listed=["matches[].path"],
     ),
     "get_metadata": reading("File details", "Look at {args.path|place}", looks=["path"]),
-    "describe_paths": reading("Describe paths", "Look at {args.paths|place}", looks=["paths"]),
-    "list_trash": reading("List trash", "List the trash"),
+    "describe_paths": reading(
+        "Describe paths", "Look at {args.paths|place}", looks=["paths"], listed=_TOUCHED
+    ),
+    "list_trash": reading("List trash", "List the trash", listed=["entries[].items[].name"]),
     "preview_write": reading("Preview a write", "Read {args.path}", paths=["path"]),
     "preview_transfer": reading(
         "Preview a move or copy",
         "Look at {args.source|place} and {args.destination|place}",
         looks=["source", "destination"],
+        listed=_TOUCHED,
     ),
     "preview_folder": reading("Preview a new folder", "Look at {args.path|place}", looks=["path"]),
-    "preview_restore": reading("Preview a restore", "Look at {args.trash_id} in the trash"),
-    "preview_purge": reading("Preview a purge", "Look at {args.trash_id} in the trash"),
+    "preview_restore": reading("Preview a restore", _IN_TRASH, listed=_TOUCHED),
+    "preview_purge": reading("Preview a purge", _IN_TRASH, listed=["items[].name"]),
     "write_file": _WRITE,
     "create_folder": _FOLDER,
     "move_file": _transfer(

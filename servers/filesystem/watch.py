@@ -309,12 +309,15 @@ class Watches:
         return Unwatched(path=place.said, ended=left is None, look=left.looks[-1].number if left else 0)
 
 
+_LISTED = ["changes[].path", "watching[]"]
+
+
 def _card(title: str, verb: str, summary: str, **undo: Any) -> Card:
     return change(
         title,
         verb,
         summary,
-        targets={"looks": ["path"]},
+        targets={"looks": ["path"], "listed": _LISTED[:1]},
         risk="low",
         noun="{args.path|name}",
         preview={"kind": "fields"},
@@ -324,7 +327,9 @@ def _card(title: str, verb: str, summary: str, **undo: Any) -> Card:
 
 
 CARDS: dict[str, Card] = {
-    "list_changes": reading("List changes", "List what changed in {args.path|place}", looks=["path"]),
+    "list_changes": reading(
+        "List changes", "List what changed in {args.path|place}", looks=["path"], listed=_LISTED
+    ),
     "watch_folder": _card(
         "Watch folder",
         "Watch",

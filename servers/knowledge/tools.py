@@ -404,23 +404,44 @@ _FILES = bound("expected_index", "expected_files")
 
 CARDS: dict[str, Card] = {
     "search_documents": reading(
-        "Search documents", "Search the indexed files for {args.query}", looks=["path"], found=["hits[].path"]
+        "Search documents",
+        "Search the indexed files for {args.query}",
+        looks=["path"],
+        found=["hits[].path"],
+        listed=["hits[].path"],
     ),
     "ask_about_files": reading(
         "Ask about files",
         "Ask the indexed files: {args.question}",
         looks=["path"],
         found=["sources[].path"],
+        listed=["sources[].path"],
     ),
     "get_related_chunks": reading(
-        "Find related parts", "Look for parts like {args.chunk}", paths=["chunk"], found=["hits[].path"]
+        "Find related parts",
+        "Look for parts like {args.chunk}",
+        paths=["chunk"],
+        found=["hits[].path"],
+        listed=["hits[].path"],
     ),
-    "check_index": reading("Check the index", "Look at the index of {args.path|place}", looks=["path"]),
-    "preview_index": reading("Preview indexing", "Look at what would be indexed", looks=["call.path"]),
+    "check_index": reading(
+        "Check the index", "Look at the index of {args.path|place}", looks=["path"], listed=["folders[]"]
+    ),
+    "preview_index": reading(
+        "Preview indexing",
+        "Look at what would be indexed",
+        looks=["call.path"],
+        listed=["items[].name", "skipped[]"],
+    ),
     "preview_update": reading(
-        "Preview an update of the index", "Look at what would be updated", looks=["call.path"]
+        "Preview an update of the index",
+        "Look at what would be updated",
+        looks=["call.path"],
+        listed=["items[].name", "skipped[]"],
     ),
-    "preview_restore_index": reading("Preview putting an index back", "Look at the record {args.record}"),
+    "preview_restore_index": reading(
+        "Preview putting an index back", "Look at the record {args.record}", listed=["items[].name"]
+    ),
     "index_folder": change(
         "Index folder",
         "Index",

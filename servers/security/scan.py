@@ -11,124 +11,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field
 
 from servers.filesystem import answers, disk, listing, text
-from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Place, Roots, Spot, opened, spot
 from servers.sandbox import calling
 from servers.sandbox.calling import MOST_SAID, Job, Portions, brief, run, unbroken
 from servers.sandbox.protocol import MOST_JSON
-
-PlaceArg = Annotated[str, Field(description="A file, or a folder with all below it, in the allowed folders.")]
-CursorArg = Annotated[
-    str,
-    Field(
-        max_length=4_096, description="Where an earlier look stopped: its next_cursor. Empty: from the start."
-    ),
-]
-FolderArg = Annotated[str, Field(description="A folder, with all below it.")]
-Recipients = Annotated[
-    list[str],
-    Field(
-        max_length=20, description="Public keys (age1…) of others who may read it. This server always may."
-    ),
-]
-ExpectedSource = Annotated[Sha256 | None, Field(description="SHA-256 the file must have now. Empty: any.")]
-
-
-class Finding(BaseModel):
-    path: str
-    line: int
-    kind: str
-    sure: Literal["certain", "likely", "perhaps"]
-    shown: str = Field(description="what was found, masked")
-
-
-class Scan(BaseModel):
-    path: str
-    files: int = Field(description="how many were looked through")
-    findings: list[Finding]
-    paths: list[str] = Field(description="the files with findings, each once")
-    kinds: dict[str, int]
-    skipped: list[str] = Field(
-        description="files that could not be looked into, or only in part, with the reason, at most 50"
-    )
-    truncated: bool = False
-    next_cursor: str = Field(default="", description="where to go on; empty at the end")
-    note: str = ""
-    summary: str
-
-
-class Twins(BaseModel):
-    paths: list[str]
-    size: int = Field(description="bytes of one")
-    sha256: str
-
-
-class Duplicates(BaseModel):
-    path: str
-    files: int
-    groups: list[Twins]
-    extra: list[str] = Field(description="all but one of each group: what could go")
-    wasted: int = Field(description="bytes that would be free if one of each were kept")
-    truncated: bool = False
-    note: str = ""
-    summary: str
-
-
-class Proposal(BaseModel):
-    kind: Literal["duplicate", "temporary", "empty", "old", "large", "sensitive"]
-    paths: list[str]
-    keep: str = Field(default="", description="of duplicates: the one to keep")
-    size: int
-    why: str
-    action: str = Field(description="what could be done, as a tool call would say it")
-
-
-class Cleanup(BaseModel):
-    path: str
-    files: int
-    proposals: list[Proposal]
-    size: int = Field(description="bytes of all files that could be deleted, each counted once")
-    truncated: bool = False
-    note: str = ""
-    summary: str
-
-
-class Recipient(BaseModel):
-    recipient: str = Field(
-        description="the public key of this server, to encrypt for it; “” before the first use"
-    )
-
-
-class Plan(BaseModel):
-    """The file that would be made."""
-
-    path: str
-    touched: list[str] = Field(description="the file that would be made, and what the encrypted one is of")
-    items: list[Item]
-    expected_source: Sha256
-    expected_target: Sha256
-    recipients: list[str] = Field(
-        description="who can read it then: “this server”, and public keys of others"
-    )
-
-
-class Made(Written):
-    recipients: list[str] = Field(default=[], description="public keys that can read it")
-
-
-class CryptCall(Strict):
-    """The arguments of encrypt_file or decrypt_file, as a preview is given them."""
-
-    path: str
-    destination: str = ""
-    recipients: Recipients = Field(default=[])
-
+from servers.security.models import Cleanup, Duplicates, Finding, Proposal, Scan, Twins
 
 SECONDS = 10.0
 LARGEST = 8 << 20  # bytes of a text that is looked through
@@ -151,6 +43,7 @@ class Looked:
     files: int = 0
     at: str = ""  # the file that is looked into
     told: int = 0  # how many findings in it an earlier look told
+    unread: list[str] = field(default_factory=list)  # the files that `skipped` and `partly` tell of
     skipped: list[str] = field(default_factory=list)
     partly: list[str] = field(default_factory=list)  # files of which some was not read
 
@@ -178,11 +71,13 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     if looked.partly:
         notes.append(_named("could be looked into only in part", looked.partly))
     done = looked.told + sum(one.path == looked.at for one in found)
+    named = [*(one.path for one in found), *looked.unread, looked.at if stopped else ""]
     return Scan(
         path=place.said,
         files=looked.files,
         findings=found,
         paths=list(dict.fromkeys(one.path for one in found)),
+        named=list(filter(None, dict.fromkeys(named))),
         kinds=dict(kinds),
         skipped=[*looked.skipped, *looked.partly][:50],
         truncated=stopped,
@@ -265,14 +160,18 @@ def _of_portion(
     for some, result in Portions(job, MOST_AT_ONCE).results(portion):
         each_found = _of_each(result.told.get("found"), len(some))
         partly = zip(some, result.told.get("partly", ()), strict=False)
-        looked.partly += [brief(f"{said} {why}") for (said, _), why in partly if why]
+        unread = [(said, why) for (said, _), why in partly if why]
+        looked.unread += [said for said, _ in unread]
+        looked.partly += [brief(f"{said} {why}") for said, why in unread]
         for (said, _), found in zip(some, each_found, strict=True):
             if found is None:
+                looked.unread.append(said)
                 looked.skipped.append(brief(f"{said} {result.refused or 'is not text'}"))
                 continue
             try:
                 told = _named_in(said, found, done.get(said, 0), most)
             except ToolError as error:
+                looked.unread.append(said)
                 looked.skipped.append(brief(str(error)))
                 continue
             looked.files += 1
@@ -301,6 +200,7 @@ def _content_or_reason(here: Spot, looked: Looked) -> bytes | None:
         return _content(here, looked)
     except ToolError as error:
         said = str(error)
+        looked.unread.append(here.said)
         looked.skipped.append(said[:200] if here.said in said else f"{here.said}: {said[:200]}")
         return None
 
@@ -317,7 +217,9 @@ def _content(here: Spot, looked: Looked) -> bytes:
     told, made = run("formats.text", here.said, [data], ending=ending)
     if not made.strip():
         raise ToolError(f"{here.said} {told.get('guessed') or 'has no text'}")
-    looked.partly += [brief(f"{here.said} {why}")] if (why := told.get("guessed")) else []
+    if why := told.get("guessed"):
+        looked.unread.append(here.said)
+        looked.partly.append(brief(f"{here.said} {why}"))
     return made
 
 

@@ -23,7 +23,7 @@ from servers.filesystem.text import read_at
 from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, target
 from servers.sandbox.calling import Limits, run
 from servers.security import scan
-from servers.security.scan import (
+from servers.security.models import (
     Cleanup,
     CryptCall,
     CursorArg,
@@ -36,8 +36,8 @@ from servers.security.scan import (
     Recipient,
     Recipients,
     Scan,
-    scan_files,
 )
+from servers.security.scan import scan_files
 from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
 NAME = "age-identity.txt"
@@ -318,12 +318,19 @@ def _crypt(title: str, verb: str, preview: str) -> Card:
 
 CARDS: dict[str, Card] = {
     "scan_for_pii": reading(
-        "Find personal data", "Look for personal data in {args.path|place}", looks=["path"]
+        "Find personal data", "Look for personal data in {args.path|place}", looks=["path"], told=["named[]"]
     ),
-    "scan_for_secrets": reading("Find secrets", "Look for secrets in {args.path|place}", looks=["path"]),
-    "find_duplicates": reading("Find duplicates", "Find duplicates in {args.path|place}", looks=["path"]),
+    "scan_for_secrets": reading(
+        "Find secrets", "Look for secrets in {args.path|place}", looks=["path"], told=["named[]"]
+    ),
+    "find_duplicates": reading(
+        "Find duplicates", "Find duplicates in {args.path|place}", looks=["path"], told=["groups[].paths[]"]
+    ),
     "propose_cleanup": reading(
-        "Propose a clean-up", "Look what could go in {args.path|place}", looks=["path"]
+        "Propose a clean-up",
+        "Look what could go in {args.path|place}",
+        looks=["path"],
+        told=["proposals[].paths[]", "proposals[].keep"],
     ),
     "show_recipient": reading("Show public key", "Show the public key"),
     "preview_encrypt": reading(

@@ -179,6 +179,8 @@ class TargetsSection(Section):
     addresses: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)

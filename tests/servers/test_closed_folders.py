@@ -1,0 +1,137 @@
+"""What a rule closes is not told by a tool that is asked for the folder above: neither content, masked or not, nor names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.wiring import SystemClock
+from gate.actions.gated_results import MadeCall, without_gated_files
+from gate.actions.preview import policy_decision
+from gate.rules.action import CallClass, Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.canonical_json import canonical
+from gate.rules.policy import Policy, Rule
+from gate.rules.tool import ToolSpec
+from tests.servers.all_servers import OVER_FILES
+from tests.servers.gate_around_server import Gate, gated
+
+CLOSED = Rule("hr is closed", ("*",), deny=True, texts=(r"(?i)(^|/)hr(/|$)",))
+PAY = (
+    "Ann Canary, ann.canary@corp.example, born 12.03.1984, IBAN DE89370400440532013000, card 4111 1111 1111 1111\n"
+    "password=hunter2hunter2\n"
+)
+TOLD = ("canary", "corp.example", "3000", "1111", "14 characters", "hr/", "hidden")
+OF_FOLDERS = ("path", "paths", "source", "call", "query", "question")
+WORDS: Mapping[str, Any] = {
+    "query": "born password", "question": "When was Ann born?", "contains": "born", "destination": "elsewhere",
+    "recursive": True, "whole_folders": True,
+}  # fmt: skip
+
+
+def filled(folder: Path) -> None:
+    (folder / "hr").mkdir()
+    (folder / "hr" / "hidden-canary.md").write_text(PAY)
+    (folder / "hr" / "hidden-copy.md").write_text(PAY)
+    (folder / "hr" / "hidden.bin").write_bytes(b"\x00\xff" * 50)
+    (folder / "notes.md").write_text("nothing\n")
+
+
+def readers(gate: Gate) -> Iterator[ToolSpec]:
+    for spec in gate.host.specs():
+        if spec.recipe.cls is CallClass.READ:
+            yield spec
+
+
+def arguments(spec: ToolSpec, where: str) -> dict[str, Any] | None:
+    """Arguments that ask for a folder, with all below it; None where the tool takes none."""
+    takes = spec.schema.get("properties", {})
+    if not any(name in takes for name in OF_FOLDERS):
+        return None
+    given = {name: value for name, value in WORDS.items() if name in takes}
+    given |= {name: where for name in ("path", "source") if name in takes}
+    given |= {"paths": [where]} if "paths" in takes else {}
+    return given | ({"call": {"path": where}} if "call" in takes else {})
+
+
+async def told(gate: Gate, spec: ToolSpec, args: dict[str, Any], policy: Policy) -> str:
+    """What somebody is told who asks for this read."""
+    gate.world = SimpleNamespace(tools=gate.host, policy=policy, clock=SystemClock())  # type: ignore[assignment]
+    if policy_decision(gate.world, spec, args, "C").verdict is not Verdict.RUN:
+        return "not told"
+    answer = await gate.host.call(spec.server, spec.name, canonical(args), 30)
+    kept = await without_gated_files(gate.world, MadeCall(spec, args, "C"), answer)
+    return f"{kept.text} {kept.structured}"
+
+
+@pytest.mark.parametrize("server", sorted(OVER_FILES))
+async def test_no_tool_that_takes_a_folder_tells_what_a_rule_closes(server: str, tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    async with gated(tmp_path, server, OVER_FILES[server]([folder])) as gate:
+        if server == "knowledge":
+            await gate("index_folder", path=".", recursive=True)
+        asked = [(spec, args) for spec in readers(gate) if (args := arguments(spec, "."))]
+        leaks, open_ = [], []
+        for spec, args in asked:
+            said = await told(gate, spec, args, Policy("v", (*ALWAYS, CLOSED)))
+            leaks += [(spec.full_name, word) for word in TOLD if word in said.lower()]
+            without = await told(gate, spec, args, Policy("v", ALWAYS))
+            open_ += [spec.full_name] if any(word in without.lower() for word in TOLD) else []
+        assert leaks == []
+        assert open_ or server in ("data", "document", "meeting", "ocr"), "nothing was tried"
+
+
+async def test_what_lies_beside_a_closed_folder_is_told(tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    async with gated(tmp_path, "filesystem", OVER_FILES["filesystem"]([folder])) as gate:
+        policy = Policy("v", (*ALWAYS, CLOSED))
+        said = await told(gate, gate.spec("list_dir"), {"path": "."}, policy)
+        assert "notes.md" in said
+        assert "hr" in said
+
+
+@pytest.mark.parametrize("tool", ["scan_for_secrets", "propose_cleanup"])
+async def test_a_secret_file_is_still_found_by_a_scan(tool: str, tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / ".env").write_text("DB_PASSWORD=tops3cretpass\n")
+    async with gated(tmp_path, "security", OVER_FILES["security"]([folder])) as gate:
+        said = await told(gate, gate.spec(tool), {"path": "."}, Policy("v", (*ALWAYS, CLOSED)))
+        assert ".env" in said
+        assert "tops3cret" not in said
+
+
+async def test_a_rule_about_reading_a_file_holds_for_what_a_scan_tells_of_it(tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    reads = Rule("pay", ("security.*",), deny=True, texts=(r"hidden-canary\.md$",))
+    async with gated(tmp_path, "security", OVER_FILES["security"]([folder])) as gate:
+        for tool in ("scan_for_pii", "scan_for_secrets", "find_duplicates", "propose_cleanup"):
+            said = await told(gate, gate.spec(tool), {"path": "."}, Policy("v", (*ALWAYS, reads)))
+            assert "hidden" not in said
+
+
+async def test_what_was_asked_under_a_rule_is_not_held_by_it_again(tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    (folder / "hr" / "inner").mkdir()
+    (folder / "hr" / "inner" / "hidden.md").write_text("x")
+    alone = Rule("hr is private", ("*",), private=True, texts=CLOSED.texts)
+    async with gated(tmp_path, "filesystem", OVER_FILES["filesystem"]([folder])) as gate:
+        policy = Policy("v", (*ALWAYS, alone))
+        assert "inner/hidden.md" in await told(
+            gate, gate.spec("list_dir"), {"path": "hr", "recursive": True}, policy
+        )
+        assert "hidden" not in await told(
+            gate, gate.spec("list_dir"), {"path": ".", "recursive": True}, policy
+        )
