@@ -35,6 +35,15 @@ LETTER_LOOKALIKES = frozenset(
     "\u0251\u0261\u026a\u0237\u1d04\u1d0f\u1d1c\u1d20\u1d21\u1d22\ua731\u028f\u1d8c\u01c0\ua79f\uab52\uab4e\u01bd"
 )
 LOOKALIKE_LETTERS = LOOKALIKES | LETTER_LOOKALIKES
+# The same for the hyphen, with longer dashes: in prose they are ordinary, in names they are not.
+DASHES = frozenset("\u02d7\u06d4\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u2796\u2cba\ufe58")
+JOINTS = frozenset("-_")  # whose wide forms are ordinary in East Asian text alone
+TOKEN, HAS_LETTER = re.compile(r"\S+"), re.compile("[A-Za-z]")
+OF_A_NAME = re.compile(
+    r"[/\\@_]|\.\w{1,8}\W{0,3}$"
+)  # in a piece of text that is a path, an address or a file
+# Roman numerals of one character, in words or names that have others
+NUMERALS = re.compile(r"(?<=[A-Za-z0-9_/\\-])[\u2160-\u217f]|[\u2160-\u217f](?=[A-Za-z0-9_/\\-]|\.\w)")
 SEPARATORS = frozenset("/\\.:@")
 ELLIPSIS = "\u2026"  # ordinary prose, and three dots separate nothing
 INFORMATION = "\u2139"  # an emoji, although a letter by its category
@@ -87,7 +96,8 @@ def deceptive_positions(text: str) -> Iterator[int]:
     mixed = _in_mixed_words(text)
     eastern = _east_asian_runs(text) if any(map(_wide, odd)) else frozenset[int]()
     homeless = {char for char in odd if not _home_script(char)}  # whatever stands beside them
-    strange = mixed | _strange_marks(text)
+    strange = mixed | _strange_marks(text) | _dashes_in_names(text)
+    strange |= {found.start() for found in NUMERALS.finditer(text)}
     for index, char in enumerate(text) if odd or strange else ():
         if index in strange or (
             char in odd
@@ -118,11 +128,15 @@ def _traits(char: str) -> int:
     found = _TRAITS[ord(char)]
     if not found:
         found = _KNOWN | (_INVISIBLE * _draws_nothing(char)) | (_LOOKALIKE * _looks_like_another(char))
-        found |= _WIDE * (unicodedata.east_asian_width(char) in "WF")
+        found |= _WIDE * _is_wide(char)
         if unicodedata.category(char)[0] == "M":
             found |= _MARK | _OVERLAY * (OVERLAY.search(unicodedata.name(char, "")) is not None)
         _TRAITS[ord(char)] = found
     return found
+
+
+def _is_wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in "WF"
 
 
 def _draws_nothing(char: str) -> bool:
@@ -137,7 +151,11 @@ def _looks_like_another(char: str) -> bool:
     if char.isascii() or char in (ELLIPSIS, INFORMATION):
         return False
     plain = unicodedata.normalize("NFKC", char)
-    if char in LOOKALIKE_LETTERS or (len(plain) <= 2 and not SEPARATORS.isdisjoint(plain)):
+    if (
+        char in LOOKALIKE_LETTERS
+        or (plain in JOINTS and _is_wide(char))
+        or (len(plain) <= 2 and not SEPARATORS.isdisjoint(plain))
+    ):
         return True
     written = unicodedata.category(char) in ("Lu", "Ll", "Nd")
     return written and plain.isascii() and plain.isalnum()  # several of a ligature
@@ -226,6 +244,21 @@ def _in_mixed_words(text: str) -> set[int]:
         if len(set(word[0]) - {ANY_SCRIPT}) > 1
         for i in range(*word.span())
         if not text[i].isascii() and text[i].isalpha()
+    }
+
+
+def _dashes_in_names(text: str) -> set[int]:
+    """Where dashes that look like a hyphen stand in names: in paths, addresses and names of files, and in texts that
+    are one word."""
+    if DASHES.isdisjoint(text):
+        return set()
+    tokens = [*TOKEN.finditer(text)]
+    return {
+        token.start() + at
+        for token in tokens
+        if HAS_LETTER.search(token[0]) and (len(tokens) == 1 or OF_A_NAME.search(token[0]))
+        for at, char in enumerate(token[0])
+        if char in DASHES
     }
 
 

@@ -267,3 +267,34 @@ def test_marks_on_letters_of_their_own_script_are_not_strange(text: str, form: s
 def test_eight_times_the_marks_take_about_eight_times_the_time(piece: str) -> None:
     few, many = piece * 10_000, piece * 80_000
     assert seconds(lambda: is_deceptive(many)) < 24 * seconds(lambda: is_deceptive(few)) + 0.05
+
+
+@pytest.mark.parametrize("char", "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d\uff3f\u02d7")
+def test_what_looks_like_a_hyphen_or_a_low_line_is_strange_in_a_name(char: str):
+    texts = ("reports/q3{}summary.md", "q3{}summary.md", "Replace reports/q3{}summary.md", "ann{}b@example.com")
+    assert [plain([char], text) for text in (*texts, "q3{}summary", "{}rf/x")] == [[]] * 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The years 2019–2021 were good.",
+        "2019–2021",
+        "Monday–Friday, from 9 to 5",
+        "We came — and went.",
+        "He said it—again.",
+        "a well‑known e‑mail",
+        "It was −5 degrees.",
+        "日本－東京",
+        "Henry Ⅳ was king. So was Henry Ⅴ",
+        "第Ⅱ章",
+    ],
+)
+def test_dashes_and_numerals_in_prose_are_not_strange(text: str):
+    assert not is_deceptive(text)
+
+
+def test_every_letter_number_that_looks_like_a_letter_is_strange_in_a_name():
+    forms = [char for char in every("Nl") if unicodedata.normalize("NFKC", char).isascii()]
+    assert len(forms) == 32
+    assert [plain(forms, text) for text in ("su{}ary", "a/{}.md", "x{}", "{}x")] == [[]] * 4
