@@ -41,6 +41,14 @@ NO_AT_START = re.compile(
     r"(?:actually,?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don't|never\s?mind)\b[,.!;:]?(?:\s|$)",
     re.I,
 )
+# What begins as a no does, and is none
+NOT_A_NO = re.compile(
+    r"(?:actually,?\s+)?(?:no\s+(?:problem|prob|worrie|worry|objection|issue|rush|hurry|doubt|concern|complaint)s?\b"
+    r"|no\s+need\s+to\s+(?:ask|wait|worry|stop|cancel)\b"
+    r"|(?:don't|do not)\s+(?:worry|hesitate|wait|stop|cancel|ask)\b"
+    r"|never\s?mind\s+(?!it\b|that\b|this\b|then\b|please\b|thanks\b|sorry\b|i\b|just\b|for now\b|about\b)\w)",
+    re.I,
+)
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
 UNDO = re.compile(
     r"(?:undo (?:that|this|it|all|everything)|undo (?:the|my|your) last (?:thing|one|change|step|action)(?: you did)?"
@@ -104,7 +112,8 @@ def begins_with_hold(text: str) -> bool:
 
 
 def is_no(text: str) -> bool:
-    return _plain(text) in NO or bool(NO_AT_START.match(text.strip()))
+    begins = text.strip()
+    return _plain(text) in NO or bool(NO_AT_START.match(begins) and not NOT_A_NO.match(begins))
 
 
 @dataclass(frozen=True, slots=True)

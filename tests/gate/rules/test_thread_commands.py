@@ -43,6 +43,37 @@ def test_not_a_yes(text):
     assert not is_yes(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no problem, go ahead",
+        "No worries, do it",
+        "don't worry, do it",
+        "don't wait for me",
+        "no objections",
+        "never mind Ben, go on",
+    ],
+)
+def test_what_only_begins_as_a_no_is_neither_a_no_nor_a_yes(text: str):
+    assert not is_no(text)
+    assert not is_yes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no need to do it",
+        "don't do it",
+        "never mind that",
+        "never mind, thanks",
+        "no, do not",
+        "don't let it run",
+    ],
+)
+def test_a_no_with_more_words_stays_a_no(text: str):
+    assert is_no(text)
+
+
 # promise: VERB-17
 @pytest.mark.parametrize(
     "text",
