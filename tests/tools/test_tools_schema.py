@@ -235,6 +235,31 @@ def test_the_growth_of_a_pattern_s_work_bounds_the_length_of_its_text() -> None:
     assert not always_checkable("^.*\\.md.*$", 65_536)
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?i)" + "[\0-\uffff]" * 90, "[ -\uffff]" * 60, "(?i)" + "[a-z]" * 1_900, "a?" * 5_000, "x" * 9_999],
+    ids=["wide classes in any case", "wide classes", "classes in any case", "optional", "long"],
+)
+def test_a_pattern_that_takes_long_to_be_compiled_is_left_to_the_server(pattern: str) -> None:
+    schema = {"properties": {"a": {"pattern": pattern}}}
+    assert seconds(lambda: matches(pattern, "xyz")) < 0.05
+    assert seconds(lambda: problems(schema, {"a": "xyz"})) < 0.05
+    assert problems(schema, {"a": "xyz"}) == ()
+
+
+def test_patterns_that_take_long_together_are_not_compiled_for_one_value() -> None:
+    schema = {"allOf": [{"pattern": f"^x{n}|" + "[ -\uffff]" * 9} for n in range(200)]}
+    assert seconds(lambda: problems(schema, "x" * 9)) < 0.3
+    assert problems(schema, "x" * 9)[0].unsure
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^[\u4e00-\u9fff\w-]{1,40}$", "(?i)^[a-z]{2}-[a-z]{2}$", "^[ -\ud7ff]*$"]
+)
+def test_ordinary_classes_of_other_scripts_are_checked(pattern: str) -> None:
+    assert matches(pattern, "de-de") is True
+
+
 def test_keys_that_match_a_pattern_are_known() -> None:
     schema = {"properties": {"a": {}}, "patternProperties": {"^n_": {}}, "additionalProperties": False}
     assert [p.path for p in problems(schema, {"a": 1, "n_b": 2, "c": 3, "d": 4})] == [("c",), ("d",)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import islice
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.exceptions import UnknownType
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
@@ -21,7 +23,14 @@ from gate.rules.action import Json
 from gate.rules.close_names import close_matches
 from gate.rules.tool import Problem
 from tools.mcp.limits import CHECK_STEPS, SCHEMA_STEPS
-from tools.mcp.schema_fast_path import always_checkable, certainly_valid, matches, search_steps
+from tools.mcp.pattern_reading import UNREADABLE
+from tools.mcp.schema_fast_path import (
+    always_checkable,
+    certainly_valid,
+    compile_steps,
+    matches,
+    search_steps,
+)
 
 TYPE_NAMES = {
     "string": "text",
@@ -47,6 +56,9 @@ MEMBERS_PER_STEP = 30  # of a list or object that are gone over in the time of o
 SCHEMAS_PER_STEP = 2  # made for a member in that time, although they may say nothing
 COMPARED_PER_STEP = 20  # values at any depth
 CHARS_PER_VALUE = 100  # of a text that is compared, in the time of one value
+SEARCHED_BY_JSONSCHEMA = (
+    4  # times the steps: it may compile such a pattern anew for a value, and counts nothing
+)
 PAIRS_PER_STEP = 300  # of members: jsonschema looks up each in a list of the evaluated ones
 # Keywords that go over all members of a value, whatever they ask of each.
 WALKING = frozenset(
@@ -55,6 +67,7 @@ WALKING = frozenset(
 )
 _steps_left: ContextVar[list[int]] = ContextVar("steps left")
 _error_steps: ContextVar[int] = ContextVar("steps for an error")
+_compiled: ContextVar[set[str]] = ContextVar("patterns whose compilation has been counted")
 
 
 def error_sentence(error: ValidationError, path: Path) -> str:
@@ -172,19 +185,13 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     """
     if certainly_valid(schema, value):
         return ()
-    token, error_token = (
-        _steps_left.set([SCHEMA_STEPS]),
-        _error_steps.set(1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP),
-    )
-    try:
-        return _all_problems(schema, value)
-    except Unresolvable as error:
-        return _unsure(f"These arguments could not be checked: the schema refers to {error}.")
-    except UNCOMPUTED:
-        return _unsure(UNCHECKABLE)
-    finally:
-        _steps_left.reset(token)
-        _error_steps.reset(error_token)
+    with _counting([SCHEMA_STEPS], 1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP):
+        try:
+            return _all_problems(schema, value)
+        except Unresolvable as error:
+            return _unsure(f"These arguments could not be checked: the schema refers to {error}.")
+        except UNCOMPUTED:
+            return _unsure(UNCHECKABLE)
 
 
 def _unsure(text: str) -> tuple[Problem, ...]:
@@ -204,31 +211,61 @@ def _all_problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...
     return tuple(islice((problem for error in errors for problem in _problems(error)), MAX_PROBLEMS))
 
 
-@lru_cache(maxsize=512)
 def schema_error(text: str) -> str:
     """Why this schema, given as JSON text, cannot be used for validation; "" where it can. Takes bounded time."""
-    schema = json.loads(text)
-    token, error_token = _steps_left.set([CHECK_STEPS]), _error_steps.set(1)
+    return judged(text)[0]
+
+
+@lru_cache(maxsize=512)
+def judged(text: str) -> tuple[str, int]:
+    """The same, and the steps that it took to be found out: CHECK_STEPS at most."""
+    left = [CHECK_STEPS]
+    with _counting(left, 1):
+        try:
+            schema = json.loads(text)
+            why = _misfit(schema) or next(filter(None, map(_unusable, _subschemas(schema))), "")
+        except _OutOfSteps:
+            why = "its schema is too complicated to be checked"
+        except RecursionError:
+            why = "its schema is nested too deep"
+    return why, CHECK_STEPS - max(left[0], 0)
+
+
+@contextmanager
+def _counting(left: list[int], error_steps: int) -> Iterator[None]:
+    """Within it, steps are taken from these, and each pattern counts once as compiled."""
+    tokens = _steps_left.set(left), _error_steps.set(error_steps), _compiled.set(set())
     try:
-        return _misfit(schema) or next(filter(None, map(_unusable, _subschemas(schema))), "")
-    except _OutOfSteps:
-        return "its schema is too complicated to be checked"
-    except RecursionError:
-        return "its schema is nested too deep"
+        yield
     finally:
-        _steps_left.reset(token)
-        _error_steps.reset(error_token)
+        _steps_left.reset(tokens[0])
+        _error_steps.reset(tokens[1])
+        _compiled.reset(tokens[2])
 
 
 def _misfit(schema: Json) -> str:
     """Where it is no schema of its draft, and why."""
     draft = validator_for(schema, default=Draft202012Validator)
-    check = _bounded_class(draft)(draft.META_SCHEMA, format_checker=draft.FORMAT_CHECKER)
+    check = _bounded_class(draft)(draft.META_SCHEMA, format_checker=_formats(draft))
     error = next(iter(check.iter_errors(schema)), None)
     if error is None:
         return ""
     where = ".".join(str(step) for step in error.absolute_path) or "its root"
     return f"its schema is not valid at {where}: {error.message[:200]}"
+
+
+@cache
+def _formats(draft: type[Validator]) -> FormatChecker:
+    """The formats of a draft, where a regular expression is read and not compiled, which may take long."""
+    formats = FormatChecker(())
+    formats.checkers = {**draft.FORMAT_CHECKER.checkers, "regex": (_is_readable, UNREADABLE)}
+    return formats
+
+
+def _is_readable(pattern: object) -> bool:
+    if isinstance(pattern, str):
+        parser.parse(pattern)
+    return True
 
 
 def _unusable(subschema: Mapping[str, Json]) -> str:
@@ -238,7 +275,7 @@ def _unusable(subschema: Mapping[str, Json]) -> str:
         return f"its schema refers to {reference[:100]}, and only local references are followed"
     # jsonschema searches these with `re` for `unevaluatedProperties`, so they have to be safe.
     for pattern in patterns if isinstance(patterns, dict) else ():
-        _spend(len(pattern))
+        _spend(len(pattern) + SEARCHED_BY_JSONSCHEMA * compile_steps(pattern))
         if not always_checkable(pattern, MAX_KEY_LENGTH):
             return f"its schema names properties by a pattern that may never end: {pattern[:100]}"
     return ""
@@ -314,7 +351,7 @@ def _extra_steps(expected: Any) -> int:
 def _steps_for_members(keyword: str, expected: Any, instance: Any) -> int:
     """The steps that a keyword takes because the value is large."""
     if keyword == "format" and expected == "regex" and isinstance(instance, str):
-        return len(instance)  # of a schema: the pattern is compiled, and weighed when it is searched for
+        return len(instance)  # of a schema: the pattern is read, and weighed when it is searched for
     if not isinstance(instance, list | dict):
         return 0
     if keyword in ("const", "enum"):
@@ -341,6 +378,9 @@ def _compared(value: Json) -> int:
 
 
 def _search(pattern: str, text: str) -> bool | None:
+    if pattern not in (seen := _compiled.get()):
+        seen.add(pattern)
+        _spend(compile_steps(pattern))
     _spend(search_steps(pattern, text))
     return matches(pattern, text)
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from re import _constants as constants  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 from gate.rules.action import Json
 from tools.mcp.limits import FAST_SCHEMA_STEPS
 from tools.mcp.limits import PATTERN_WORK as WORK
+from tools.mcp.pattern_reading import MAX_PATTERN, MOST_COMPILING, compiled, reading
 
 ANNOTATIONS = {
     "title",
@@ -59,7 +59,7 @@ CATEGORIES = {
     )
 }
 OTHERS = -1  # any other character
-MAX_PATTERN = 10_000  # characters of one: reading it takes time too
+MICROSECONDS_PER_STEP = 40  # of compiling a pattern
 
 
 class _Undecided(Exception):
@@ -192,13 +192,21 @@ def matches(pattern: str, text: str) -> bool | None:
     """
     if _work(pattern, len(text)) > WORK:
         return None
-    return re.compile(pattern).search(text) is not None
+    found = compiled(pattern)
+    return None if found is None else found.search(text) is not None
 
 
 def search_steps(pattern: str, text: str) -> int:
     """The steps of a schema validation that searching the text for the pattern counts for."""
     work = _work(pattern, len(text))
     return 1 if work > WORK else 1 + work // CHARS_PER_STEP
+
+
+def compile_steps(pattern: str) -> int:
+    """The steps that a pattern counts for because it is read and compiled, if it is compiled at all."""
+    read = reading(pattern)
+    cost = min(len(pattern), MAX_PATTERN) if read is None else min(read.cost, MOST_COMPILING)
+    return cost // MICROSECONDS_PER_STEP
 
 
 def always_checkable(pattern: str, length: int) -> bool:
@@ -219,20 +227,11 @@ def patterns_of(schema: Json) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(pattern: str) -> Any:
-    try:
-        re.compile(pattern)
-        return parser.parse(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return None
-
-
-@lru_cache(maxsize=4096)
 def _work(pattern: str, length: int) -> int:
     """A bound of the work of searching a text of that length: TOO_MUCH also when Python cannot read it."""
-    parsed, length = _parsed(pattern) if len(pattern) <= MAX_PATTERN else None, max(length, 2)
-    if parsed is None:
+    if compiled(pattern) is None or (read := reading(pattern)) is None:
         return TOO_MUCH
+    parsed, length = read.tree, max(length, 2)
     is_choice = len(parsed) == 1 and parsed[0][0] is constants.BRANCH
     try:
         return sum(_search_work(one, length) for one in (parsed[0][1][1] if is_choice else [parsed]))

@@ -1,0 +1,63 @@
+"""Reads the regular expressions of schemas, and compiles those that certainly do not take long to be compiled."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+MAX_PATTERN = 2_000  # characters of one: reading it takes time too
+MOST_COMPILING = 16_000  # microseconds that one may take to be compiled
+# The same for each character, and for a range of a class beyond Latin-1 or where case is ignored, of which `re` makes a
+# map of 65,536 characters.
+PER_CHARACTER, PER_WIDE_RANGE, PER_FOLDED_RANGE, FOLDED_PER_MICROSECOND = 8, 1_300, 60, 16
+LATIN = 0xFF
+IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]{0,9}i")
+UNREADABLE = (re.error, OverflowError, RecursionError)
+
+
+class Reading(NamedTuple):
+    """A pattern's syntax tree, and the microseconds that it may take to be compiled."""
+
+    tree: Any
+    cost: int
+
+
+@lru_cache(maxsize=4096)
+def reading(pattern: str) -> Reading | None:
+    """None where the pattern is too long, or Python cannot read it."""
+    if len(pattern) > MAX_PATTERN:
+        return None
+    try:
+        tree = parser.parse(pattern)
+    except UNREADABLE:
+        return None
+    return Reading(tree, _cost(pattern, tree))
+
+
+@lru_cache(maxsize=4096)
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    """None where it cannot be compiled, or not soon."""
+    read = reading(pattern)
+    if read is None or read.cost > MOST_COMPILING:
+        return None
+    try:
+        return re.compile(pattern)
+    except UNREADABLE:
+        return None
+
+
+def _cost(pattern: str, tree: Any) -> int:
+    folded, cost = IGNORES_CASE.search(pattern) is not None, len(pattern) * PER_CHARACTER
+    stack: list[Any] = [tree]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, tuple) and value and value[0] is constants.RANGE:
+            first, last = value[1]
+            cost += PER_WIDE_RANGE if last > LATIN else 0
+            cost += PER_FOLDED_RANGE + (last - first) // FOLDED_PER_MICROSECOND if folded else 0
+        elif isinstance(value, parser.SubPattern | list | tuple):
+            stack += value
+    return cost
