@@ -15,7 +15,8 @@ from gate.rules.action import CallClass, Json
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
 from gate.rules.tool_names import shows_change
 from tools.mcp.connection import Listing
-from tools.mcp.schema import schema_error
+from tools.mcp.limits import LISTING_STEPS
+from tools.mcp.schema import judged
 from tools.mcp.server_config import ServerConfig
 from tools.recipes.reader import RecipeFile, RecipeFiles, read_recipe
 from tools.recipes.validation import ToolSchemas, recipe_problems
@@ -26,6 +27,7 @@ NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 DEFINITION_FIELDS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta")
 UNREADABLE_RECIPE = Recipe(cls=CallClass.UNKNOWN)
 MAX_NAMES = 5  # names of unreviewed tools in one sentence
+TOO_COMPLICATED_TOGETHER = "the schemas of its server's tools are too complicated together to be checked"
 Pins = Mapping[str, Pin]  # of one server, by tool
 
 
@@ -69,6 +71,7 @@ class _CatalogueBuilder:
     def __init__(self, config: ServerConfig, listing: Listing, files: RecipeFiles, pins: Pins | None) -> None:
         self.config, self.pins, self.reported_name = config, pins, listing.reported_name
         self.problems: list[str] = []
+        self.steps_left = LISTING_STEPS
         claims_to_be_ours = config.trust is Trust.BUNDLED and not config.is_bundled
         self.trust = Trust.REVIEWED if claims_to_be_ours else config.trust
         for name, why in listing.rejected.items():
@@ -115,11 +118,19 @@ class _CatalogueBuilder:
             )
             return False
         for schema in (tool.input_schema, tool.output_schema):
-            reason = schema_error(json.dumps(schema, sort_keys=True)) if schema is not None else ""
+            reason = self._schema_error(schema) if schema is not None else ""
             if reason:
                 self._report(tool.name, f"is left out, because {reason}")
                 return False
         return True
+
+    def _schema_error(self, schema: Json) -> str:
+        """Why a schema cannot be used. Of a server that is not bundled, all may take LISTING_STEPS together."""
+        if self.steps_left <= 0:
+            return TOO_COMPLICATED_TOGETHER
+        reason, steps = judged(json.dumps(schema, sort_keys=True))
+        self.steps_left -= 0 if self.config.is_bundled else steps
+        return reason
 
     def _recipe_file(self, files: RecipeFiles, listing: Listing) -> RecipeFile | None:
         wanted = self.config.recipes

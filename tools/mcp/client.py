@@ -20,6 +20,7 @@ from gate.rules.jobs import OWNER
 from gate.rules.sampling import RECORD, Sampler, SamplingBounds
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
+from tools.mcp.catalogue_builds import CatalogueBuilder
 from tools.mcp.connection import MAX_WAITING_CALLS, Connection, Listing, Timeouts
 from tools.mcp.limits import QueueFull, Slot
 from tools.mcp.results import classify_error, to_answer
@@ -87,6 +88,7 @@ class Host:
         self._elicitations = {
             config.name: Elicitations(config.name) for config in servers if config.elicitation
         }
+        self._builder = CatalogueBuilder(options.recipes)
         self._connections = {config.name: self._connection(config) for config in servers}
         self._abandoned: set[asyncio.Task[CallToolResult]] = set()
 
@@ -128,6 +130,7 @@ class Host:
     async def stop(self) -> None:
         """Close all connections concurrently. Calls in progress end as unknown."""
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
+        self._builder.close()
 
     def find(self, server: str, tool: str) -> ToolSpec | None:
         catalogue = self._catalogues.get(server)
@@ -308,8 +311,7 @@ class Host:
         """Rebuild the catalogue if the listing or the pins changed, and pin new tools."""
         pins = await self._pins_of(config)
         if self._listings.get(config.name) != (listing, pins):
-            # In a thread: a foreign server's schemas may take seconds.
-            catalogue = await asyncio.to_thread(Catalogue.of, config, listing, self._options.recipes, pins)
+            catalogue = await self._builder.built(config, listing, pins)
             self._catalogues[config.name], self._listings[config.name] = catalogue, (listing, pins)
         specs = self._catalogues[config.name].specs
         new = {name: spec.definition for name, spec in specs.items() if pins is not None and name not in pins}

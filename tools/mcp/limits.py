@@ -27,6 +27,7 @@ MAX_DEFINITION_CHARS = 100_000  # of a tool's definition, names and texts togeth
 MAX_DEFINITION_VALUES = 10_000  # at any depth of a tool's definition
 SCHEMA_STEPS = 1_500  # schema keywords evaluated for one value: 10 to 30 microseconds each
 CHECK_STEPS = 10_000  # the same for a schema itself, of which each part takes some 30: 0.2 s, beside the loop
+LISTING_STEPS = 1_000_000  # the same for all schemas of one listing: 6 s
 FAST_SCHEMA_STEPS = 20_000  # the same for schema_fast_path.py: one microsecond each
 PATTERN_WORK = 10_000_000  # characters that one pattern may look at: 20 to 50 milliseconds, 0.2 s at the most
 MIN_RELIST_GAP = 0.5  # seconds between two listings that changes ask for
