@@ -7,12 +7,16 @@ the class first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
-from gate.rules.action import CallClass
-from gate.rules.policy import Rule
+from gate.rules.action import CallClass, Json
+from gate.rules.command_tools import RUNS, field_names, runs_commands
+from gate.rules.policy import About, Rule
 from gate.rules.production_files import PRODUCTION
 from gate.rules.secret_files import SECRET_FILE
+from gate.rules.statements import DATABASE, SQL
+from gate.rules.tool_names import words
 
 FILES = "file folder dir path document object blob"
 SHELLS = "shell bash command cmd exec terminal console process powershell script run"
@@ -45,15 +49,79 @@ def _named(*parts: str) -> Iterator[str]:
     yield from (f"{stem}*" for stem in stems)
 
 
+# The same in words, in whatever order, case and style a name has them
+VERBS = frozenset(
+    "clean cleanup clear del delete deletes deleting deltree destroy destroys discard empty erase erases nuke "
+    "obliterate purge purges remove removes removing rm rmdir rmtree shred trash unlink wipe wipes".split()
+)
+OF_FILES = frozenset({"deltree", "rm", "rmdir", "rmtree"})  # they take away nothing else
+KEEPING = frozenset({"recover", "restore", "undelete", "untrash"})  # from the trash
+THINGS = frozenset(
+    "attachment attachments blob blobs dir directories directory dirs doc docs document documents file files "
+    "filesystem folder folders fs object objects path paths".split()
+)
+DROPPING = frozenset("drop drops dropping truncate truncates".split())
+TABLES = frozenset(
+    "collection collections column database databases db index indexes indices keyspace schema schemas table tables "
+    "view".split()
+)
+ADDING = frozenset("add remove update upgrade".split())
+PACKAGES = frozenset("dependencies dependency package packages".split())
+JOINED: Mapping[str, frozenset[str]] = {
+    name: frozenset(
+        f"{a}{b}" for verb in verbs for thing in things for a, b in ((verb, thing), (thing, verb))
+    )
+    for name, verbs, things in (("files", VERBS, THINGS), ("tables", DROPPING, TABLES))
+}  # a name without any sign between its words
+
+
+@lru_cache(maxsize=65_536)
+def _said(full_name: str) -> frozenset[str]:
+    """The words of a tool's name."""
+    return frozenset(words(full_name.partition(".")[2]))
+
+
+def _deletes(full_name: str, _: Json) -> bool:
+    said = _said(full_name)
+    verbs = said & VERBS
+    alone = said & OF_FILES or VERBS.issuperset(words(full_name.rpartition(".")[2]) or [""])
+    of_files = verbs and said & THINGS and not (verbs == {"trash"} and said & KEEPING)
+    return bool(alone or of_files or said & JOINED["files"])
+
+
+def _drops(full_name: str, _: Json) -> bool:
+    said = _said(full_name)
+    return bool((said & DROPPING and said & TABLES) or said & JOINED["tables"])
+
+
+def _installs(full_name: str, _: Json) -> bool:
+    said = _said(full_name)
+    return any("install" in word for word in said) or bool(said & ADDING and said & PACKAGES)
+
+
+def _is_shell(full_name: str, args: Json) -> bool:
+    """Whether a tool runs commands, by a word of its name or the name of an argument."""
+    said = words(full_name.partition(".")[2])
+    return not (RUNS | set(SHELLS.split())).isdisjoint(said) or runs_commands(said, {}, args)
+
+
+def _is_database(full_name: str, args: Json) -> bool:
+    """Whether a tool runs statements, by a word of its name or the name of an argument."""
+    if not (DATABASE | set(DATABASES.split())).isdisjoint(_said(full_name)):
+        return True
+    return any(not SQL.isdisjoint(words(name[:100])) for name in field_names(args))
+
+
 def _rule(
-    name: str, tools: tuple[str, ...], *patterns: str, raises: bool = False, reads: bool = False
+    name: str, tools: tuple[str, ...], *patterns: str, about: About | None = None, reads: bool = False
 ) -> Rule:
     return Rule(
         name=name,
         tools=tools,
+        about=about,
         always=True,
         reads=reads,
-        at_least=CallClass.DESTRUCTIVE if raises else None,
+        at_least=CallClass.DESTRUCTIVE if about in (_is_shell, _is_database) else None,
         texts=patterns,
     )
 
@@ -62,19 +130,20 @@ DELETERS = (
     *_named("delete remove erase unlink trash purge wipe shred", FILES),
     *("*.delete", "*.remove", "*.unlink", "*.rm", "*.rm_*", "*.rmdir"),
 )
+DROPPERS = tuple(_named("drop truncate", "table database schema collection index"))
 SHELL_TOOLS = tuple(_named(SHELLS))
 SQL_TOOLS = (*_named(DATABASES), "*SQL*")
 INSTALL_TOOLS = (*_named("install"), *_named("add upgrade update remove", "package dependency"))
 
 ALWAYS: tuple[Rule, ...] = (
-    _rule("deleting files", DELETERS),
-    _rule("dropping tables", tuple(_named("drop truncate", "table database schema collection index"))),
-    _rule("dropping tables", SQL_TOOLS, DROPS, raises=True),
+    _rule("deleting files", DELETERS, about=_deletes),
+    _rule("dropping tables", DROPPERS, about=_drops),
+    _rule("dropping tables", SQL_TOOLS, DROPS, about=_is_database),
     _rule("production configuration", ("*",), PRODUCTION),
-    _rule("installing packages", INSTALL_TOOLS),
-    _rule("installing packages", SHELL_TOOLS, INSTALLS, raises=True),
-    _rule("installing packages", SHELL_TOOLS, INSTALLER_WORD, INSTALLING_WORD, raises=True),
-    _rule("destructive shell commands", SHELL_TOOLS, DESTROYS, raises=True),
+    _rule("installing packages", INSTALL_TOOLS, about=_installs),
+    _rule("installing packages", SHELL_TOOLS, INSTALLS, about=_is_shell),
+    _rule("installing packages", SHELL_TOOLS, INSTALLER_WORD, INSTALLING_WORD, about=_is_shell),
+    _rule("destructive shell commands", SHELL_TOOLS, DESTROYS, about=_is_shell),
     _rule("secret files", ("*",), SECRET_FILE, reads=True),
     Rule(
         name="secrets in the clipboard",

@@ -95,14 +95,14 @@ def _commands(schema: Mapping[str, Json], args: Json) -> Iterator[str]:
     """The names of arguments that take a command. One with a fixed choice of words takes none."""
     declared = schema.get("properties")
     properties = declared if isinstance(declared, Mapping) else {}
-    for name in {*properties, *_names(args)}:
+    for name in {*properties, *field_names(args)}:
         about = properties.get(name, {})
         chosen = isinstance(about, Mapping) and ("enum" in about or "const" in about)
         if _plain_name(name) in COMMANDS and not chosen:
             yield name
 
 
-def _names(value: Json) -> Iterator[str]:
+def field_names(value: Json) -> Iterator[str]:
     """The names of fields in the arguments, at whatever depth."""
     left = [value]
     while left:

@@ -26,6 +26,7 @@ from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.rules.tool_names import words as words
 
+About = Callable[[str, Json], bool]
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
 
 CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DESTRUCTIVE)
@@ -62,6 +63,7 @@ class Rule:
 
     name: str
     tools: tuple[str, ...]  # patterns on "server.tool"
+    about: About | None = None  # or of whose full name and arguments this holds
     cls: CallClass | None = None  # may lower: this is the operator speaking
     # Of a tool of this name on any server that says nothing of it; else only raises
     known: CallClass | None = None
@@ -77,12 +79,13 @@ class Rule:
     ttl: float | None = None  # seconds
     private: bool = False
 
-    def names(self, full_name: str) -> bool:
-        return _named(self.tools, full_name)
+    def names(self, full_name: str, args: Json = None) -> bool:
+        """Whether it is about calls of this tool; with arguments, also about this one because of their names."""
+        return _named(self.tools, full_name) or (self.about is not None and self.about(full_name, args))
 
     def holds(self, full_name: str, args: Json, matches: Matches) -> bool:
         """Whether this rule is about this call."""
-        return self.names(full_name) and self.fits(args, matches)
+        return self.names(full_name, args) and self.fits(args, matches)
 
     def fits(self, args: Json, matches: Matches) -> bool:
         """Whether this rule is about a call with these arguments of a tool that it names."""
@@ -100,7 +103,7 @@ class Rule:
     def only_gates(self) -> bool:
         """Whether it does nothing but put calls with such texts on the always-gate list, and searches all of them."""
         least = CallClass.DESTRUCTIVE
-        gating = Rule(self.name, self.tools, always=True, at_least=least, texts=self.texts)
+        gating = Rule(self.name, self.tools, self.about, always=True, at_least=least, texts=self.texts)
         return self == gating and bool(self.texts) and OF_ENDS.keys().isdisjoint(self.texts)
 
     @property
@@ -352,7 +355,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
         told = reported if spares else [*reported, *inner]
         yield from as_arguments(spec, given, told_apart(rule.schema, rule.texts, told)) if rule.schema else ()
 
-    named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name)]
+    named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
     first = as_long_together(texts, MOST_SEARCHED)

@@ -11,9 +11,9 @@ from gate.rules.tool import Hints, ToolSpec, Trust
 SCRIPT = "\n".join(f"say 'line {number}: 100%25 done' || true" for number in range(1_000))
 
 
-def judged(command: Json, *rules: Rule, tool: str = "run_command") -> Decision:
+def judged(command: Json, *rules: Rule, tool: str = "run_command", argument: str = "command") -> Decision:
     spec = ToolSpec("s", tool, "Run", "", {}, "d", Hints(), Trust.DECLARED)
-    return decide(Policy("p", rules=(*ALWAYS, *rules)), spec, {"command": command}, "C", lambda *_: False)
+    return decide(Policy("p", rules=(*ALWAYS, *rules)), spec, {argument: command}, "C", lambda *_: False)
 
 
 def test_a_short_script_that_destroys_nothing_is_not_on_the_always_gate_list() -> None:
@@ -37,7 +37,11 @@ def test_a_rule_of_an_operator_is_held_against_all_of_a_long_script() -> None:
         assert (denied.verdict is Verdict.DENY) is text.endswith("%61ll")
 
 
+def test_an_argument_that_is_a_command_makes_a_shell_of_any_tool() -> None:
+    assert judged(SCRIPT, tool="create_x").rule == "long commands"
+
+
 def test_a_long_text_for_another_tool_is_judged_as_ever() -> None:
-    found = judged(SCRIPT, tool="create_x")
+    found = judged(SCRIPT, tool="create_x", argument="text")
     assert found.cls is not CallClass.READ
     assert found.rule != "long commands"

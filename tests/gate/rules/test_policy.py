@@ -295,6 +295,40 @@ def test_the_list_leaves_the_rest_alone(name: str, args: Json) -> None:
     assert not always(name, args).always_gated
 
 
+@pytest.mark.parametrize(
+    "name",
+    "delete_file file_delete DELETE_FILE filesRemove doc-delete path_unlink fs_rm rm_path deletefile FILEDELETE Erase "
+    "remove_old_documents folder.purge DocumentsDelete DROP_TABLE tables_drop table-truncate dropTables INSTALL_APP "
+    "PackageAdd dependencies_update".split(),
+)
+def test_an_operators_class_takes_no_name_off_the_list_in_whatever_order_and_case(name: str) -> None:
+    found = always(name, {"path": "a.md"}, SAYS_NOTHING, on_s(tools=(f"s.{name}",), cls=CallClass.WRITE))
+    assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
+
+
+@pytest.mark.parametrize("name", "restore_file_from_trash delete_event remove_label remove_user".split())
+def test_a_name_that_deletes_no_file_is_not_on_the_list(name: str) -> None:
+    found = always(name, {"id": "a"}, SAYS_NOTHING, on_s(tools=(f"s.{name}",), cls=CallClass.WRITE))
+    assert (found.verdict, found.always_gated) == (Verdict.CONFIRM, False)
+
+
+@pytest.mark.parametrize("command", ["rm -rf victim", "pip install x"])
+@pytest.mark.parametrize(
+    "name", "run_command ssh zsh kubectl RUN_COMMAND RunCommand evaluate psql deploy TERMINAL do-it".split()
+)
+def test_what_a_shell_is_called_changes_nothing(name: str, command: str) -> None:
+    lowered = on_s(tools=(f"s.{name}",), cls=CallClass.WRITE)
+    for args in ({"command": command}, {"options": {"shellCommand": command}}):
+        found = always(name, args, SAYS_NOTHING, lowered)
+        assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
+
+
+@pytest.mark.parametrize("name", ["QUERY", "Read-Query", "mongodb_find", "PSQL", "get_rows"])
+def test_what_a_database_is_called_changes_nothing(name: str) -> None:
+    lowered = on_s(tools=(f"s.{name}",), cls=CallClass.READ)
+    assert always(name, {"request": {"sql": "drop table a"}}, READS, lowered).verdict is Verdict.TYPED
+
+
 def test_plain_reading_is_spared_but_for_secret_files() -> None:
     for args in ({"path": "notes.md"}, {"path": "deploy/prod.yaml"}, {"query": "what is in .env"}):
         found = always("get_file", args, READS)
