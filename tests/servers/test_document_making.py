@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -289,9 +290,8 @@ async def test_files_are_merged_only_where_their_sizes_together_are_few_before_a
     tmp_path: Path,
 ) -> None:
     """One file of 20 MB that takes no room on the disk, named 50 times, was read 50 times."""
-    with open(tmp_path / "a.pdf", "wb") as file:
-        file.write(b"%PDF-1.4")
-        file.truncate(conversion.LARGEST)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
+    os.truncate(tmp_path / "a.pdf", conversion.LARGEST)
     async with documents(tmp_path) as ask:
         tracemalloc.start()
         refused = await ask.refused("merge_pdfs", destination="o.pdf", sources=["a.pdf"] * 50)
@@ -304,8 +304,8 @@ async def test_files_are_merged_only_where_their_sizes_together_are_few_before_a
 async def test_a_file_that_grows_while_it_is_merged_is_counted_as_it_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with open(tmp_path / "a.pdf", "wb") as file:
-        file.truncate(conversion.LARGEST)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
+    os.truncate(tmp_path / "a.pdf", conversion.LARGEST)
     monkeypatch.setattr(conversion, "size_of", lambda place: 0)
     async with documents(tmp_path) as ask:
         refused = await ask.refused("merge_pdfs", destination="o.pdf", sources=["a.pdf"] * 50)
