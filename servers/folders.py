@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Roots, spot
 from servers.filesystem.text import read_at
 from servers.filesystem.tools import CARDS, Tools
+from servers.sandbox.calling import Streamed
 from servers.tool_metadata import Card, mcp_server
 from servers.tool_metadata import change as changing
 
@@ -114,16 +116,29 @@ def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[byte
     """A file's bytes and their SHA-256. Raises ToolError when it is larger than `most` or not `expected`."""
     with spot(place) as here, disk.reading(here) as file:
         data = read_at(file, 0, most + 1)
-    if len(data) > most:
-        raise ToolError(
-            f"{place.said} is larger than {most >> 20} MB, the most this tool reads. Take a part of it."
-        )
+    _must_fit(place, len(data), most)
     sha256 = disk.sha256(data)
     if expected is not None and sha256 != expected:
         raise ToolError(
             f"{place.said} has changed since it was shown: it has other content. Look at it again, then ask again."
         )
     return data, sha256
+
+
+def _must_fit(place: Place, size: int, most: int) -> None:
+    if size > most:
+        raise ToolError(
+            f"{place.said} is larger than {most >> 20} MB, the most this tool reads. Take a part of it."
+        )
+
+
+@contextmanager
+def streamed(place: Place, most: int) -> Iterator[Streamed]:
+    """A file, open and not held. Raises ToolError when it is larger than `most`."""
+    with spot(place) as here, disk.reading(here) as file:
+        size = os.fstat(file).st_size
+        _must_fit(place, size, most)
+        yield Streamed(file, size)
 
 
 def size_of(place: Place) -> int:

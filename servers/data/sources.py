@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -19,7 +20,7 @@ from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
-from servers.sandbox.calling import JSON_OUTPUT, SANDBOX, Job, Limits, listed, run, unbroken
+from servers.sandbox.calling import JSON_OUTPUT, SANDBOX, Blob, Job, Limits, Streamed, listed, run, unbroken
 from servers.sandbox.protocol import MOST_JSON, body
 from servers.sqlite.files import HEADER, too_long
 
@@ -147,14 +148,20 @@ def _version(file: int) -> tuple[int, int, int]:
 
 
 def asked(
-    file: int, said: str, task: str, *blobs: bytes, seconds: float | None = None, **args: Any
+    file: int,
+    said: str,
+    task: str,
+    *blobs: bytes,
+    seconds: float | None = None,
+    into: BinaryIO | None = None,
+    **args: Any,
 ) -> tuple[dict[str, Any], bytes]:
     """What a task of the confined process gives about the database behind a descriptor. Raises ToolError."""
     seconds = seconds or SECONDS
     output = _OUTPUT if task in _UNPARSED else JSON_OUTPUT
     limits = Limits(seconds=seconds + GRACE, memory=_MEMORY, output=output, told=MOST_JSON)
     given = {"said": said, "seconds": seconds, **args}
-    result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits))
+    result = SANDBOX.call(Job(f"sqlite.{task}", blobs, given, files=[file], limits=limits, into=into))
     if result.stopped:
         late = result.seconds > seconds
         raise ToolError(too_long(seconds) if late else f"{said} {result.refused}")
@@ -215,9 +222,11 @@ def looked(roots: Roots, path: str, table: str | None, task: str, **args: Any) -
     place = path_arguments.file(roots, path)
     name = place.parts[-1].lower()
     if table is not None or name.endswith(_DATABASES):
-        named, rows = _of_table(place, table)
-        job = _job(task, {**args, "ending": "", "named": named}, [rows])
-        return Told(place.said, disk.sha256(rows), *_answered(job, place.said))
+        with TemporaryFile() as rows:  # other calls wait for their turns between the two: these hold no rows
+            named, sha256 = _of_table(place, table, rows)
+            blob = Streamed(rows.fileno(), rows.tell())
+            job = _job(task, {**args, "ending": "", "named": named}, [blob])
+            return Told(place.said, sha256, *_answered(job, place.said))
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
     with spot(place) as here, disk.reading(here) as file:
         before = _version(file)
@@ -230,7 +239,7 @@ def looked(roots: Roots, path: str, table: str | None, task: str, **args: Any) -
     return Told(place.said, source, *answer)
 
 
-def _job(task: str, args: dict[str, Any], blobs: Sequence[bytes] = ()) -> Job:
+def _job(task: str, args: dict[str, Any], blobs: Sequence[Blob] = ()) -> Job:
     return Job(f"data.{task}", blobs, args, limits=_MADE if task == "without" else _TABLE)
 
 
@@ -259,12 +268,13 @@ def _answered(job: Job, said: str) -> tuple[dict[str, Any], bytes]:
     return result.told, result.data
 
 
-def _of_table(place: Place, table: str | None) -> tuple[list[str], bytes]:
-    """The columns of a table, and its rows as JSON, a list of some a line."""
+def _of_table(place: Place, table: str | None, rows: BinaryIO) -> tuple[list[str], str]:
+    """The columns of a table, and the SHA-256 of its rows, which are written down as JSON, a list of some a line."""
     most = (MOST_RECORDS, LARGEST)
     with reading(place) as file:
-        told, rows = asked(file, place.said, "table", seconds=TABLE_SECONDS, name=table, most=most)
-    return told["columns"], rows
+        told, _ = asked(file, place.said, "table", seconds=TABLE_SECONDS, into=rows, name=table, most=most)
+    rows.flush()
+    return told["columns"], disk.measure(rows.fileno(), place.said).sha256
 
 
 def sign_for(place: Place, source: str = "") -> str:

@@ -22,7 +22,7 @@ from servers.filesystem import disk, paths, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
 from servers.filesystem.text import read_at
-from servers.sandbox.calling import unbroken
+from servers.sandbox.calling import count, unbroken
 from servers.sandbox.protocol import body
 from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
 
@@ -127,7 +127,7 @@ def load(roots: Roots, record: str, expected: str | None = None) -> tuple[Place,
     """The database of a record and its rows, as JSON. `expected`: fingerprint of both; None: any. Raises ToolError when
     there is none of that id, or another one."""
     place, rows = _load(roots, record)
-    trash.must_be_kept(trash.fingerprint(place.said, rows), expected)
+    trash.must_be_kept(trash.fingerprint(place.said, [rows]), expected)
     return place, rows
 
 
@@ -172,7 +172,7 @@ def preview_back(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
     place, kept = load(roots, record)
     with sources.reading(place) as file:
         told = sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS)
-    return place, {**_plan(place.said, told), "kept": trash.fingerprint(place.said, kept)}
+    return place, {**_plan(place.said, told), "kept": trash.fingerprint(place.said, [kept])}
 
 
 def _plan(said: str, answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
@@ -202,7 +202,9 @@ def _made(place: Place, at: datetime, task: str, given: bytes, expected: str | N
     with spot(place) as here, _alone(here) as (file, reader):
         before = _bytes(reader)
         told, data = sources.asked(reader, place.said, task, given, expected=expected)
-        kept, after = data[: told["record"]], data[told["record"] :]
+        with unbroken(place.said):
+            end = count(told["record"], len(data))
+        kept, after = data[:end], data[end:]
         if not sum(told["counts"].values()):
             raise ToolError("Nothing was changed: the rows have these values already.")
         sources.exclude(file, place.said, WAIT)
@@ -211,7 +213,7 @@ def _made(place: Place, at: datetime, task: str, given: bytes, expected: str | N
             raise ToolError(f"{place.said} is being written by another program. Try again in a minute.")
         record = keep(place, kept, at)
         put(here, file, before, after)
-        return Written(record, told["counts"], told["state"], trash.fingerprint(place.said, kept))
+        return Written(record, told["counts"], told["state"], trash.fingerprint(place.said, [kept]))
 
 
 @contextmanager

@@ -48,9 +48,12 @@ def digest(held: Iterable[tuple[str, TrashedFile]]) -> str:
     return hashlib.sha256(json.dumps(lines).encode()).hexdigest()
 
 
-def fingerprint(said: str, data: bytes) -> str:
-    """SHA-256 over a record that is kept to take a change back, and what it is about, as people write it."""
-    return disk.sha256(said.encode() + b"\0" + data)
+def fingerprint(said: str, data: Iterable[bytes]) -> str:
+    """SHA-256 over a record that is kept to take a change back, in pieces, and what it is about, as people write it."""
+    digest = hashlib.sha256(said.encode() + b"\0")
+    for piece in data:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def must_be_kept(have: str, expected: str | None) -> None:

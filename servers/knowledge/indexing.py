@@ -9,7 +9,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from datetime import datetime
@@ -22,7 +22,18 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
 from servers.filesystem.text import read_at
 from servers.sandbox import protocol
-from servers.sandbox.calling import JSON_OUTPUT, Limits, brief, read, run, unbroken
+from servers.sandbox.calling import (
+    JSON_OUTPUT,
+    Blob,
+    Limits,
+    Streamed,
+    brief,
+    count,
+    pieces,
+    read,
+    run,
+    unbroken,
+)
 from servers.text_encoding import HEAD
 
 LARGEST = 128 << 20  # bytes
@@ -34,28 +45,48 @@ _LIMITS = Limits(seconds=60, memory=2 << 30, output=JSON_OUTPUT, told=protocol.M
 _WRITING = replaced(_LIMITS, output=LARGEST + (16 << 20))  # an index, which is not looked into here
 
 
-def stored(root: Root) -> bytes:
-    """The index as it is on disk; nothing when there is none."""
+@contextmanager
+def stored(root: Root) -> Iterator[Blob]:
+    """The index as it is on disk, open and not held; nothing when there is none."""
     if not os.path.lexists(root.path / ".countersign" / _FOLDER / _NAME):
-        return b""
-    with private(root, _FOLDER, make=False) as folder:
-        return _bytes(Spot(folder, _NAME, "The index"))
+        yield b""
+        return
+    with private(root, _FOLDER, make=False) as folder, _streamed(Spot(folder, _NAME, "The index")) as index:
+        yield index
 
 
-def _bytes(spot: Spot) -> bytes:
+@contextmanager
+def _streamed(spot: Spot) -> Iterator[Blob]:
     with disk.reading(spot) as file:
-        data = read_at(file, 0, LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ToolError(f"The index is larger than {LARGEST >> 20} MB. Index smaller folders.")
-    return data
+        size = os.fstat(file).st_size
+        if size > LARGEST:
+            raise ToolError(f"The index is larger than {LARGEST >> 20} MB. Index smaller folders.")
+        yield Streamed(file, size) if size else b""
 
 
-def named(data: bytes) -> str:
+def held(index: Blob) -> bytes:
+    """All of an index, for who is alone in the root and changes it."""
+    return index if isinstance(index, bytes) else read_at(index.file, 0, index.size)
+
+
+def named(index: Blob) -> str:
     """SHA-256 of an index, or “absent”."""
-    return disk.sha256(data) if data else disk.ABSENT
+    if not index:
+        return disk.ABSENT
+    digest = hashlib.sha256()
+    with unbroken(_WHAT):
+        for piece in pieces(index):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
-def ask(data: bytes, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
+def read_only(root: Root, task: str, **args: Any) -> dict[str, Any]:
+    """What a task says about the index of a root. Raises ToolError when it is broken."""
+    with stored(root) as index:
+        return ask(index, task, **args)[0]
+
+
+def ask(data: Blob, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
     """What a task of the sandbox gives about an index. Raises ToolError when it is broken."""
     return run(f"knowledge.{task}", _WHAT, [data, *blobs], _WRITING if task == "changed" else _LIMITS, **args)
 
@@ -68,18 +99,21 @@ class Known:
     missing: int = 0
 
 
-def folders(data: bytes) -> list[tuple[str, bool]]:
+def folders(data: Blob) -> list[tuple[str, bool]]:
     """The folders of an index, each with whether what is below counts."""
     told, _ = ask(data, "folders")
     with unbroken(_WHAT):
         return [(str(path), bool(recursive)) for path, recursive in told["folders"]]
 
 
-def known(data: bytes) -> Known:
+def known(data: Blob) -> Known:
     told, files = ask(data, "known")
     with unbroken(_WHAT):
         found = protocol.whole(protocol.parsed(files), files)
-        return Known({str(path): str(sha256) for path, sha256 in found.items()}, int(told["missing"]))
+        return Known(
+            {str(path): str(sha256) for path, sha256 in found.items()},
+            count(told["missing"], protocol.MOST_JSON),
+        )
 
 
 def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
@@ -113,11 +147,18 @@ def _write(spot: Spot, data: bytes) -> None:
         disk.write_all(file, data)
 
 
-def kept(roots: Roots, record: str) -> tuple[Root, bytes]:
-    """The index before a change, and its root. Raises ToolError when there is no such record."""
-    for root in roots.roots if _ID.match(record) else ():
-        with suppress(ToolError), private(root, _FOLDER, "before", make=False) as folder:
-            return root, _bytes(Spot(folder, record, "The record"))
+@contextmanager
+def kept(roots: Roots, record: str) -> Iterator[tuple[Root, Blob]]:
+    """The index before a change, open and not held, and its root. Raises ToolError when there is no such record."""
+    with ExitStack() as stack:
+        for root in roots.roots if _ID.match(record) else ():
+            try:
+                folder = stack.enter_context(private(root, _FOLDER, "before", make=False))
+                index = stack.enter_context(_streamed(Spot(folder, record, "The record")))
+            except ToolError:
+                continue
+            yield root, index
+            return
     raise ToolError("There is no record of that id; perhaps its 30 days are over. Index the folder anew.")
 
 

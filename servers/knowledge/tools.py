@@ -38,6 +38,7 @@ from servers.knowledge.models import (
     WithinArg,
 )
 from servers.model_answers import Answer, about, answer_text, asking, cited, refusal, samples
+from servers.sandbox.calling import pieces, unbroken
 from servers.tool_metadata import ITEMS, Card, bound, call, change, reading, unchanged
 
 Limit = Annotated[int, Field(ge=1, le=50, description="At most this many.")]
@@ -89,9 +90,7 @@ class Reading:
         With the package for embeddings, where no part holds all words: also parts that say it in other words."""
         found, files, near = [], 0, False
         for root, within in self._scopes(path):
-            told, _ = indexing.ask(
-                indexing.stored(root), "search", query=query, within=within, limit=limit + 1
-            )
+            told = indexing.read_only(root, "search", query=query, within=within, limit=limit + 1)
             found += self._hits(root, told["hits"])
             files += told["files"]
             near = near or told["near"]
@@ -142,8 +141,7 @@ class Reading:
         """The parts of files that a model is asked about, best first."""
         found = []
         for root, within in self._scopes(path):
-            data = indexing.stored(root)
-            told, _ = indexing.ask(data, "passages", question=question, within=within, limit=PASSAGES)
+            told = indexing.read_only(root, "passages", question=question, within=within, limit=PASSAGES)
             for one in told["found"]:
                 hit = Hit.model_validate(one["hit"])
                 changed = one["sha256"] != _now(self.roots, root, hit.path)
@@ -155,9 +153,7 @@ class Reading:
         said, near = list[Source](), list[Source]()
         files = 0
         for root, within in self._scopes(path):
-            told, _ = indexing.ask(
-                indexing.stored(root), "quotes", question=question, within=within, limit=limit
-            )
+            told = indexing.read_only(root, "quotes", question=question, within=within, limit=limit)
             files += told["files"]
             for one in told["found"]:
                 hit = Hit.model_validate(one["hit"])
@@ -178,9 +174,7 @@ class Reading:
         path, _, number = chunk.rpartition("#")
         place = self.roots.find(path)
         at = int(number[:9]) if number.isdecimal() else 0  # parts are counted from 1
-        told, _ = indexing.ask(
-            indexing.stored(place.root), "related", path=place.inner, number=at, limit=limit
-        )
+        told = indexing.read_only(place.root, "related", path=place.inner, number=at, limit=limit)
         if told["hits"] is None:
             raise ToolError(
                 f"There is no part “{chunk[:100]}” in the index. Search first, and take one that is found."
@@ -191,12 +185,12 @@ class Reading:
     def check_index(self, path: FolderArg) -> IndexState:
         """Say what is in the index of an allowed folder."""
         root = self.roots.find(path).root
-        data = indexing.stored(root)
-        counts, _ = indexing.ask(data, "counts")
-        folders = [inner for inner, _ in indexing.folders(data)]
+        with indexing.stored(root) as index:
+            counts, _ = indexing.ask(index, "counts")
+            folders, sha256 = [inner for inner, _ in indexing.folders(index)], indexing.named(index)
         return IndexState(
             path=self.roots.place(root, ()).said,
-            sha256=indexing.named(data),
+            sha256=sha256,
             folders=[shown(self.roots, root, folder) if folder else "." for folder in folders],
             files=counts["files"],
             chunks=counts["chunks"],
@@ -213,28 +207,32 @@ class Reading:
     def preview_update(self, call: UpdateCall) -> Plan:
         """Say which files update_index would take in or out. Changes nothing."""
         place = self.roots.find(call.path)
-        places = indexed(self.roots, indexing.folders(indexing.stored(place.root)), place)
-        return self._plan(place, places)
+        with indexing.stored(place.root) as index:
+            folders = indexing.folders(index)
+        return self._plan(place, indexed(self.roots, folders, place))
 
     def _plan(self, place: Place, places: list[tuple[Place, bool]]) -> Plan:
-        data = indexing.stored(place.root)
-        change = difference(indexing.known(data), self.roots, places)
+        with indexing.stored(place.root) as index:
+            known, sha256 = indexing.known(index), indexing.named(index)
+        change = difference(known, self.roots, places)
         change.must_be_something()
-        return planned(place, change, indexing.named(data))
+        return planned(place, change, sha256)
 
     @spoken
     def preview_restore_index(self, record: RecordArg) -> Restoring:
         """Say what restoring an earlier index would bring back. Changes nothing."""
-        root, before = indexing.kept(self.roots, record)
-        said, now = self.roots.place(root, ()).said, indexing.stored(root)
-        sizes = [indexing.ask(data, "counts")[0]["files"] for data in (now, before)]
+        with indexing.kept(self.roots, record) as (root, before), indexing.stored(root) as now:
+            sizes = [indexing.ask(index, "counts")[0]["files"] for index in (now, before)]
+            said, sha256 = self.roots.place(root, ()).said, indexing.named(now)
+            with unbroken(f"The record {record}"):
+                kept = fingerprint(said, pieces(before))
         name = f"the index: from {counted(sizes[0], 'file')} back to {sizes[1]:,}"
         return Restoring(
             record=record,
             path=said,
             items=[Item(name=name, kind="other")],
-            expected_index=indexing.named(now),
-            expected_record=fingerprint(said, before),
+            expected_index=sha256,
+            expected_record=kept,
         )
 
 
@@ -349,7 +347,7 @@ class Changing:
             chunks=parts,
             skipped=change.skipped[:50],
             record=record,
-            kept=fingerprint(self.roots.place(place.root, ()).said, before),
+            kept=fingerprint(self.roots.place(place.root, ()).said, [before]),
             sha256=indexing.named(after),
         )
 
@@ -358,9 +356,10 @@ class Changing:
         self, record: RecordArg, expected_index: ExpectedIndex = None, expected_record: ExpectedKept = None
     ) -> Indexed:
         """Put an earlier index back, exactly as it was. The one that gives way is kept."""
-        root, earlier = indexing.kept(self.roots, record)
+        with indexing.kept(self.roots, record) as (root, found):
+            earlier = indexing.held(found)
         place, at = self.roots.place(root, ()), self.clock()
-        must_be_kept(fingerprint(place.said, earlier), expected_record)
+        must_be_kept(fingerprint(place.said, [earlier]), expected_record)
         with file_ops.alone(root):
             before = _agreed(place, expected_index)
             if before == earlier:
@@ -374,13 +373,14 @@ class Changing:
             chunks=0,
             skipped=[],
             record=kept,
-            kept=fingerprint(place.said, before),
+            kept=fingerprint(place.said, [before]),
             sha256=indexing.named(earlier),
         )
 
 
 def _agreed(place: Place, expected: str | None) -> bytes:
-    data = indexing.stored(place.root)
+    with indexing.stored(place.root) as index:
+        data = indexing.held(index)
     if expected is not None and indexing.named(data) != expected:
         raise ToolError("The index has changed since it was shown. Look again, then ask again.")
     return data

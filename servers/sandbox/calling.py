@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from anyio import NoEventLoopError, from_thread
 from mcp.server.mcpserver.exceptions import ToolError
@@ -100,6 +100,31 @@ _FOLLOWING = bytes(range(0x80, 0xC0))  # what in UTF-8 begins no character
 
 
 @dataclass(frozen=True)
+class Streamed:
+    """The first bytes of an open file, which go to a task piece by piece: they are not held here, neither while it
+    waits for its turn nor while it runs."""
+
+    file: int  # a descriptor, open until the call is over
+    size: int
+
+
+Blob = bytes | Streamed
+
+
+def pieces(blob: Blob) -> Iterator[bytes]:
+    """All bytes of a blob. Raises ValueError where the file has become shorter."""
+    if isinstance(blob, bytes):
+        yield blob
+        return
+    at = 0
+    while at < blob.size:
+        if not (piece := os.pread(blob.file, min(blob.size - at, 1 << 20), at)):
+            raise ValueError("a file that was cut off")
+        at += len(piece)
+        yield piece
+
+
+@dataclass(frozen=True)
 class Job:
     """A task by its name, with all that it gets and may do.
 
@@ -108,13 +133,14 @@ class Job:
     """
 
     task: str
-    blobs: Sequence[bytes] = ()
+    blobs: Sequence[Blob] = ()
     args: dict[str, Any] = field(default_factory=dict)
     files: Sequence[int] = ()  # open descriptors, which the task gets as `files`
     reads: Sequence[Path] = ()  # what it may open for reading besides code
     program: str = ""  # the path of the one program that it may start
     scratch: bool = False  # whether it gets a folder to write to; it is its working folder
     limits: Limits | None = None
+    into: BinaryIO | None = None  # where the bytes of the answer are written to: then they are not held here
 
 
 @dataclass(frozen=True)
@@ -243,8 +269,10 @@ def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, byte
     if not _receive(channel, 1, time.monotonic() + START_SECONDS):
         raise EOFError
     end = time.monotonic() + limits.seconds
-    for part in (packed({"args": job.args, "sizes": [len(blob) for blob in job.blobs]}), *job.blobs):
-        _send(channel, part, end)
+    sizes = [blob.size if isinstance(blob, Streamed) else len(blob) for blob in job.blobs]
+    for part in (packed({"args": job.args, "sizes": sizes}), *job.blobs):
+        for piece in pieces(part):
+            _send(channel, piece, end)
     size = head_size(exactly(lambda most: _receive(channel, most, end), 8))
     room = limits.output - 8 - size
     if room < 0 or size > limits.told:
@@ -252,9 +280,9 @@ def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, byte
     text = exactly(lambda most: _receive(channel, most, end), size)
     data = io.BytesIO()  # what it has taken in, it gives without a copy
     while part := _receive(channel, 1 << 20, end):
-        if data.tell() + len(part) > room:
+        if (room := room - len(part)) < 0:
             raise ValueError("too long an answer")
-        data.write(part)
+        (job.into or data).write(part)
     return text, data.getvalue()
 
 
@@ -330,7 +358,7 @@ atexit.register(SANDBOX.stop)
 
 
 def run(
-    task: str, what: str, blobs: Sequence[bytes] = (), limits: Limits | None = None, **args: Any
+    task: str, what: str, blobs: Sequence[Blob] = (), limits: Limits | None = None, **args: Any
 ) -> tuple[dict[str, Any], bytes]:
     """What a task gives. `what` names the file. Raises ToolError with a sentence when it refuses or is stopped."""
     return answered(Job(task, blobs, args, limits=limits), what)
@@ -366,6 +394,13 @@ def listed(data: bytes, what: str) -> list[Any]:
         if not isinstance(found, list):
             raise ValueError("no list")
         return found
+
+
+def count(found: Any, most: int) -> int:
+    """A number that a task gave, from 0 to `most`. Raises ValueError for anything else."""
+    if type(found) is not int or not 0 <= found <= most:
+        raise ValueError("no such number")
+    return found
 
 
 @contextmanager

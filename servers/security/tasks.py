@@ -16,10 +16,11 @@ from servers.sandbox.protocol import Refused
 from servers.text_encoding import HEAD, detect
 
 
-def decrypt(data: bytes, keys: Sequence[str]) -> tuple[dict[str, Any], bytes]:
-    """What is in a file of age that one of these secret keys opens."""
+def decrypt(data: bytes, keys: Sequence[str], shown: bool = True) -> tuple[dict[str, Any], bytes]:
+    """What is in a file of age that one of these secret keys opens, or its size alone."""
     try:
-        return {}, bytes(pyrage.decrypt(data, [pyrage.x25519.Identity.from_str(key) for key in keys]))
+        plain = bytes(pyrage.decrypt(data, [pyrage.x25519.Identity.from_str(key) for key in keys]))
+        return {"size": len(plain)}, plain if shown else b""
     except pyrage.DecryptError as error:
         if "matching keys" in str(error):
             raise Refused("was not encrypted for this server. Ask who has the key.") from None

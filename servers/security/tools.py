@@ -20,8 +20,8 @@ from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedTarget, Item
 from servers.filesystem.paths import PRIVATE, Place, Root, Roots, Spot, private
 from servers.filesystem.text import read_at
-from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, target
-from servers.sandbox.calling import Limits, run
+from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, streamed, target
+from servers.sandbox.calling import Blob, Limits, count, run, unbroken
 from servers.security import scan
 from servers.security.models import (
     Cleanup,
@@ -214,11 +214,13 @@ class Tools:
     def preview_decrypt(self, call: CryptCall) -> Plan:
         """Say which file decrypt_file would read, and where it would write. Changes nothing."""
         place, goal = _decrypted(self.roots, call.path, call.destination)
-        data, _ = bytes_of(place, LARGEST_MADE)
-        plain = opened(self.keys, self.roots, place, data)
+        with streamed(place, LARGEST_MADE) as data:
+            told, _ = opened(self.keys, self.roots, place, data, shown=False)
+        with unbroken(place.said):
+            size = count(told["size"], LARGEST_MADE)
         plan = _plan(place, goal, [])
         return plan.model_copy(
-            update={"items": [plan.items[0], plan.items[1].model_copy(update={"size": len(plain)})]}
+            update={"items": [plan.items[0], plan.items[1].model_copy(update={"size": size})]}
         )
 
     @spoken
@@ -252,7 +254,7 @@ class Tools:
         """Decrypt a file that was encrypted for this server. The encrypted one stays."""
         place, goal = _decrypted(self.roots, path, destination)
         data, _ = bytes_of(place, LARGEST_MADE, expected_source)
-        plain = opened(self.keys, self.roots, place, data)
+        _, plain = opened(self.keys, self.roots, place, data)
         return put(goal.place, plain, expected_target, self.clock(), Made)
 
 
@@ -266,13 +268,16 @@ def _all(own: Sequence[str], always: Sequence[str], others: Sequence[str]) -> li
     return found
 
 
-def opened(keys: Keys, roots: Roots, place: Place, data: bytes) -> bytes:
-    """What is in an encrypted file. Raises ToolError when no key of this server opens it."""
+def opened(
+    keys: Keys, roots: Roots, place: Place, data: Blob, shown: bool = True
+) -> tuple[dict[str, Any], bytes]:
+    """What is in an encrypted file, and its size. Raises ToolError when no key of this server opens it."""
     found = [*filter(None, [keys.identity()]), *earlier(roots)]
     if not found:
         where = f"Put it back as {keys.file}" if keys.file else "Open it with age where the key is"
         raise ToolError(f"{place.said} cannot be opened: this server has no key. {where}.")
-    return run("security.decrypt", place.said, [data], LIMITS, keys=[str(key) for key in found])[1]
+    words = [str(key) for key in found]
+    return run("security.decrypt", place.said, [data], LIMITS, keys=words, shown=shown)
 
 
 def _encrypted(roots: Roots, path: str, destination: str) -> tuple[Place, Target]:
@@ -292,12 +297,13 @@ def _decrypted(roots: Roots, path: str, destination: str) -> tuple[Place, Target
 
 
 def _plan(place: Place, goal: Target, recipients: list[str]) -> Plan:
-    data, sha256 = bytes_of(place, LARGEST_MADE)
+    with streamed(place, LARGEST_MADE) as source:
+        found = disk.measure(source.file, place.said)
     return Plan(
         path=goal.place.said,
         touched=[goal.place.said, place.said.removesuffix(ENDING)],
-        items=[Item(name=place.said, kind="file", size=len(data)), goal.item],
-        expected_source=sha256,
+        items=[Item(name=place.said, kind="file", size=found.size), goal.item],
+        expected_source=found.sha256,
         expected_target=goal.sha256 or disk.ABSENT,
         recipients=recipients,
     )

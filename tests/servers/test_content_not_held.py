@@ -1,0 +1,112 @@
+"""What calls wait with for their turn in the sandbox is not in the memory of the bot: files are open, not read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pyrage
+import pytest
+
+from servers.sandbox.calling import Job, Sandbox, Streamed, count
+from tests.servers.test_data_query import data
+from tests.servers.test_knowledge_tools import knowing
+from tests.servers.test_security_tools import security
+
+LARGE = 24 << 20  # bytes
+
+
+@contextmanager
+def holding_little() -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < LARGE / 2
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    made = Sandbox("tests.servers")
+    yield made
+    made.stop()
+
+
+def test_a_file_goes_to_a_task_and_its_answer_to_another_file_piece_by_piece(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    content = os.urandom(LARGE)
+    (tmp_path / "a").write_bytes(content)
+    sandbox.call(Job("sandboxed.echo"))
+    with (tmp_path / "a").open("rb") as file, tempfile.TemporaryFile() as made:
+        with holding_little():
+            result = sandbox.call(Job("sandboxed.echo", [Streamed(file.fileno(), LARGE), b"!"], into=made))
+        made.seek(0)
+        assert made.read() == content + b"!"
+    assert (result.told["sizes"], result.data) == ([LARGE, 1], b"")
+
+
+def test_a_file_that_was_cut_off_meanwhile_counts_as_stopped(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"short")
+    with (tmp_path / "a").open("rb") as file:
+        assert sandbox.call(Job("sandboxed.echo", [Streamed(file.fileno(), LARGE)])).stopped
+
+
+@pytest.mark.parametrize("found", [-1, 11, True, 1.0, "1", None])
+def test_what_is_no_number_or_too_large_a_one_is_not_counted(found: object) -> None:
+    assert [count(0, 10), count(10, 10)] == [0, 10]
+    with pytest.raises(ValueError, match="no such number"):
+        count(found, 10)
+
+
+READS: dict[str, dict[str, object]] = {
+    "search_documents": {"query": "x"},
+    "ask_about_files": {"question": "x"},
+    "get_related_chunks": {"chunk": "a.md#1"},
+    "check_index": {"path": "."},
+    "preview_index": {"call": {"path": "."}},
+    "preview_update": {"call": {"path": "."}},
+}
+
+
+@pytest.mark.parametrize("tool", READS)
+async def test_no_read_of_an_index_holds_it(tmp_path: Path, tool: str) -> None:
+    """One person's five searches held 128 MB each while they waited, of a file that took no room on the disk."""
+    index = tmp_path / ".countersign" / "knowledge" / "index.sqlite"
+    index.parent.mkdir(parents=True)
+    index.write_bytes(b"SQLite format 3\0")
+    os.truncate(index, LARGE)
+    async with knowing(tmp_path) as ask:
+        await ask.refused(tool, **READS[tool])
+        with holding_little():
+            assert "cannot be read" in await ask.refused(tool, **READS[tool])
+
+
+async def test_no_look_at_a_table_holds_its_rows(tmp_path: Path) -> None:
+    """Of a file of 4 KB whose view gives 126 MB, they were held between two tasks."""
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+        base.execute(
+            "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 24) "
+            "SELECT i, printf('%.*c', 1000000, 'x') AS x FROM n"
+        )
+    async with data(tmp_path) as ask:
+        await ask("deduplicate_records", path="t.sqlite", table="v")
+        with holding_little():
+            await ask("deduplicate_records", path="t.sqlite", table="v")
+
+
+async def test_a_look_at_an_encrypted_file_holds_neither_it_nor_what_is_in_it(tmp_path: Path) -> None:
+    async with security(tmp_path, a_txt="x") as ask:
+        await ask("encrypt_file", path="a.txt")
+        mine = pyrage.x25519.Recipient.from_str((await ask("show_recipient"))["recipient"])
+        (tmp_path / "large.age").write_bytes(pyrage.encrypt(bytes(LARGE), [mine]))
+        with holding_little():
+            seen = await ask("preview_decrypt", call={"path": "large.age"})
+    assert seen["items"][1]["size"] == LARGE
