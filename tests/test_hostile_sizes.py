@@ -22,7 +22,7 @@ from gate.rules.secret_patterns import matched_production, matched_secrets
 from gate.rules.steps import StepState
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.rules.text_forms import plain_variants
+from gate.rules.text_forms import plain_variants, visible_text
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust
 from tests.patterns import seconds
 from tests.tasks import having
@@ -364,3 +364,27 @@ def test_no_path_that_may_be_a_pattern_is_long_held_against_names(end: str) -> N
 def test_no_name_that_somebody_asked_for_is_long_held_against_gated_files(asked: str) -> None:
     gated = [("a/" * 2_000 + ".env", Rule("keys", ("*",)))] * 50
     assert seconds(lambda: list(not_asked_for([asked], gated)), 2, 0.1) < 0.1
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        "\u0301" * 5_200 + "\u0323" * 5_200,
+        "\u0301\u0301\uff9e" * 3_400 + "\u0323" * 900,
+        ("\u0301" * 31 + "\u0323" * 31) * 160,
+    ],
+    ids=["worst order", "half-width", "runs"],
+)
+def test_no_marks_upon_marks_take_long_to_be_put_in_order(marks: str) -> None:
+    starts = iter("abc")
+
+    def refused() -> None:
+        text = next(starts) + marks + ":x?y#z%2525252525252541"
+        plain_variants(text)
+        assert too_many_targets(None, {"path": text})
+
+    assert seconds(refused, 3, LIMIT) < LIMIT
+
+
+def test_marks_that_people_write_are_composed() -> None:
+    assert visible_text("cafe\u0301" + "\u0323" * 29) == "caf\u1eb9" + "\u0323" * 28 + "\u0301"

@@ -72,6 +72,8 @@ MOST_ADDRESSES = 2_001  # of mail in one text: more than a call may have
 # A text may become this long when it is composed, and else this many times as long: U+FDFA alone becomes 18 characters.
 ALWAYS_COMPOSED, MOST_COMPOSED = 2_000, 2
 COMPOSED_AT_ONCE = 1_024  # characters
+# In a row, as in text that is safe for streams (UAX #15, section 13): putting them in order takes quadratic time
+MOST_MARKS, A_MARK = 30, "\u0301"
 COMMENT = re.compile(r"\([^()]*\)")
 MAILBOX = re.compile(r"[^\s<>,;:()\"@]{1,64}@\[?([^\s<>,;()\"@?#&/\\\[\]]{1,255})")
 
@@ -133,19 +135,32 @@ def versions(text: str) -> tuple[str, ...]:
 
 @Remembered
 def grows(text: str) -> bool:
-    """Whether some form of a text is so much longer than the text that it takes long to be looked at."""
+    """Whether some form of a text takes long to be looked at: it is much longer, or has marks upon marks."""
     return any(map(_grows, (*_decoded(text), _without_encoded_words(text))))
 
 
 def _grows(text: str) -> bool:
     if text.isascii():
         return False
+    if _has_marks_upon_marks(text):
+        return True
     left = max(ALWAYS_COMPOSED, MOST_COMPOSED * len(text))
     for begin in range(0, len(text), COMPOSED_AT_ONCE):
         left -= len(unicodedata.normalize("NFKC", text[begin : begin + COMPOSED_AT_ONCE]))
         if left < 0:
             return True
     return False
+
+
+def _has_marks_upon_marks(text: str) -> bool:
+    marks = dict.fromkeys((ord(char) for char in set(text) if _is_mark(char)), A_MARK)
+    return bool(marks) and A_MARK * (MOST_MARKS + 1) in text.translate(marks)
+
+
+@lru_cache(maxsize=4_096)
+def _is_mark(char: str) -> bool:
+    """Whether it is put in order among others, once it is composed."""
+    return not char.isascii() and unicodedata.combining(unicodedata.normalize("NFKD", char)[0]) != 0
 
 
 def without_root(path: str) -> str:
@@ -326,7 +341,7 @@ def _number(part: str) -> int:
 def visible_text(text: str) -> str:
     """What is left of a text when it is composed and what draws nothing is taken out; its separators are slashes.
 
-    A text that grows by it stays as it is: a call with one is refused."""
+    A text of which that takes long stays as it is: a call with one is refused."""
     if text.isascii() and text.isprintable():
         return URL.sub("/", text.replace("\\", "/"), count=1)
     plain = text.translate(SLASHES).translate(DOTS)
