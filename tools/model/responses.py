@@ -33,6 +33,7 @@ FAILED_TWICE = (
     "something else should be done."
 )
 CALLED_WITH_OTHERS = "Not done: {name} has to be called alone."
+MOST_REJECTED = 3  # calls of one response that are told why; those behind them are not looked at
 NOT_DONE = "Not done: another call of the same response could not be used. Make all of them again."
 EMPTY_RESPONSE = (
     "There was neither text nor a call in your response. Say something to the requester, or call a tool."
@@ -155,7 +156,10 @@ class ResponseReader:
     def _proposal(self, message: AssistantMessage, calls: Sequence[ToolCall]) -> Reply:
         """A proposal of all calls of a response; the end of the turn where one of them has failed too often. Raises
         RejectedResponse where one is invalid."""
-        results = [self._call(call) for call in calls]
+        results, rejected = list[Call | str](), 0
+        for call in calls:
+            results.append(self._call(call) if rejected < MOST_REJECTED else NOT_DONE)
+            rejected += isinstance(results[-1], str)
         proposed = [one for one in results if isinstance(one, Call)]
         if len(proposed) < len(results):
             raise RejectedResponse([one if isinstance(one, str) else NOT_DONE for one in results])

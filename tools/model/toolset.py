@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_json import BadArguments, parse
@@ -101,12 +102,12 @@ class Toolset:
         """Raise InvalidCall where arguments break the schema; those named in `from_results` may be missing."""
         schema = offered_schema(tool.spec)
         properties = schema["properties"]
-        problems = [
-            unknown((key,), key, list(properties)) for key in args if properties and key not in properties
-        ]
-        problems += [
-            one.text for one in self._tools.problems(with_optional(schema, from_results), dict(args))
-        ]
+        strange = (key for key in args if properties and key not in properties)
+        problems = [unknown((key,), key, list(properties)) for key in islice(strange, MAX_PROBLEMS)]
+        if len(problems) < MAX_PROBLEMS:
+            problems += [
+                one.text for one in self._tools.problems(with_optional(schema, from_results), dict(args))
+            ]
         if problems:
             shown = " ".join(dict.fromkeys(problems[:MAX_PROBLEMS]))
             raise InvalidCall(f"`{tool.name}`: {shown} Its arguments: {json.dumps(schema)}")
