@@ -22,6 +22,7 @@ from gate.rules.ports import Note, Tx, World
 from gate.rules.reviews import Phase, released
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import Answer, Follow, ServerUnavailable, ToolSpec
+from gate.rules.tool_names import tool_in_words
 from gate.rules.undo_privacy import is_confidential
 
 MOST_DOUBLED = (
@@ -89,7 +90,7 @@ async def follow(world: World, action_id: str, look: str, told: str) -> None:
     except ServerUnavailable as error:  # while it starts again, say
         return await _write(world, action, int(look), _failed(before, as_sentence(str(error))), title)
     if spec is None or spec.recipe.follow is None:
-        found = Found(before, end=f"{action.name} does not say any more what to look at.")
+        found = Found(before, end=f"“{tool_in_words(action.name)}” does not say any more what to look at.")
         return await _write(world, action, int(look), found, title)
     following, scope = spec.recipe.follow, _scope(action)
     found = await _look(world, action, following, scope, before)

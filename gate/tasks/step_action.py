@@ -19,6 +19,7 @@ from gate.rules.reviews import released
 from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
+from gate.rules.tool_names import tool_in_words
 from gate.rules.undo_privacy import is_confidential
 from gate.tasks.plan_preview import current_rules_hash
 from gate.tasks.task_transitions import lock_unchanged, update_step, with_step
@@ -112,7 +113,7 @@ async def store_begun_step(tx: Tx, task: Task, step: Step, action: Action) -> Ta
     asked = replace(judged(step, action.private), state=StepState.ASKED, run=run, output=output)
     seen = replace(step.preflight, cls=action.cls, verdict=action.verdict)
     if action.private:
-        asked = replace(asked, title=step.title.strip() or action.name)
+        asked = replace(asked, title=step.title.strip() or tool_in_words(action.name))
     elif step.origin is not None:
         seen = replace(seen, preview=action.preview)
         asked = replace(asked, title=action.preview.summary, preflight=seen)

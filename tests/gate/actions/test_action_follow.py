@@ -279,7 +279,7 @@ async def test_a_tool_that_is_gone_ends_it(watched: Watched) -> None:
     await watched.begin()
     del watched.stage.desk.specs_now["write"]
     (note,) = await watched.look()
-    assert note.body["end"] == "desk.write does not say any more what to look at."
+    assert note.body["end"] == "“Write” does not say any more what to look at."
 
 
 @pytest.mark.parametrize("news", [None, "a.md", {"a": 1}, 3])

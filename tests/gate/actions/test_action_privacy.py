@@ -37,6 +37,7 @@ from tests.gate.plan_setup import (
     confirmed,
     entries,
     look,
+    only,
     planned,
     steps,
     waiting,
@@ -355,6 +356,13 @@ async def test_calls_of_one_reply_whose_previews_are_private_have_cards_of_their
     assert [json.loads(one.args)["path"] for one in private] == [PAY]
     assert private[0].id in desk.wall.cards
     assert TOLD not in await told(desk)
+
+
+async def test_a_private_step_of_a_reply_is_called_by_no_name_that_programs_use(desk: Scene) -> None:
+    desk.planner.script.append(Propose((Call("desk", "write", {"path": PAY, "content": "x"}),)))
+    await desk.say("write it")
+    (step,) = steps(await only(desk))
+    assert step.title == "Write"
 
 
 async def test_a_review_of_a_private_step_is_listed_for_its_requester_alone(desk: Scene) -> None:
