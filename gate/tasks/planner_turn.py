@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from gate.actions.button_press import Press
 from gate.actions.confirm import cancel
-from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
+from gate.actions.prepare import Answered, CallRequest, Prepared, as_sentence, prepare
 from gate.actions.preview import policy_decision
 from gate.rules import jobs
-from gate.rules.action import Action, Decision, Json, Ref, Verdict
+from gate.rules.action import Action, CallClass, Decision, Json, Ref, Verdict
 from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import with_canonical_paths
@@ -72,6 +72,7 @@ NOT_NOW = {
     Mode.TALK: "Not now: this is a conversation, and nothing is changed before it is to be built.",
     Mode.ANSWER: "Not now: everything is over, and only words are asked for.",
 }
+NOT_LOOKED_UP = "I may not look up what that name means. {why} Say it with its folder, as in reports/q3.md."
 
 
 async def run_turn(
@@ -290,7 +291,8 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
         return await report_of_action(world, existing, place[1])
     reads = decision is None or decision.verdict is Verdict.RUN
     if (lookup or turn.mode is not Mode.ACT) and not reads:
-        return CallReport(place[1], "refused", NOT_NOW[Mode.PLAN if lookup else turn.mode], author=CODE)
+        told = _why_not_looked(world, call, decision) if lookup else NOT_NOW[turn.mode]
+        return CallReport(place[1], "refused", told or NOT_NOW[Mode.PLAN], author=CODE)
     result = await telling_if_late(world, asked.session, asked.id, server_name(call), prepare(world, asked))
     if isinstance(result, Prepared):
         return await report_of_action(world, result.action, place[1])
@@ -299,6 +301,17 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
             return await report_read(tx, turn, place, result, not world.planner.follows)
         await report_refusal(tx, turn, place, result)
     return CallReport(place[1], "refused", result.told, private=result.private)
+
+
+def _why_not_looked(world: World, call: Call, decision: Decision | None) -> str:
+    """Why a name is not looked up, where a rule keeps a read from being answered at once; "" for what is no read."""
+    spec = world.tools.find(call.server, call.tool)
+    reads = spec is not None and spec.recipe.cls is CallClass.READ
+    if decision is None or not (reads or decision.verdict is Verdict.DENY):
+        return ""
+    denied = decision.verdict is Verdict.DENY
+    why = decision.reason if denied else f"The rule “{decision.rule}” wants a person asked first"
+    return NOT_LOOKED_UP.format(why=as_sentence(why))
 
 
 def _decision(world: World, turn: Turn, call: Call) -> Decision | None:

@@ -269,9 +269,16 @@ def test_eight_times_the_marks_take_about_eight_times_the_time(piece: str) -> No
     assert seconds(lambda: is_deceptive(many)) < 24 * seconds(lambda: is_deceptive(few)) + 0.05
 
 
-@pytest.mark.parametrize("char", "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d\uff3f\u02d7")
+@pytest.mark.parametrize(
+    "char", "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63\uff0d\uff3f\u02d7"
+)
 def test_what_looks_like_a_hyphen_or_a_low_line_is_strange_in_a_name(char: str):
-    texts = ("reports/q3{}summary.md", "q3{}summary.md", "Replace reports/q3{}summary.md", "ann{}b@example.com")
+    texts = (
+        "reports/q3{}summary.md",
+        "q3{}summary.md",
+        "Replace reports/q3{}summary.md",
+        "ann{}b@example.com",
+    )
     assert [plain([char], text) for text in (*texts, "q3{}summary", "{}rf/x")] == [[]] * 6
 
 

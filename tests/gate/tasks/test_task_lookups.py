@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from gate.rules.action import CallClass
 from gate.rules.planner_port import WITHHELD, Call, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.task import Task
@@ -42,6 +45,24 @@ async def test_what_only_its_asker_may_read_is_not_looked_up_at_all(stage: Scene
     assert "desk.look" not in {line.entry.tool for line in lines}
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("no looks", ("desk.look",), deny=True),
+        Rule("looks elsewhere", ("desk.look",), channels=("C_OTHER",)),
+        Rule("typed looks", ("desk.look",), at_least=CallClass.DESTRUCTIVE),
+    ],
+)
+async def test_why_a_name_may_not_be_looked_up_is_said(stage: Scene, rule: Rule):
+    stage.rule(rule)
+    stage.planner.script = [Propose((LOOK,), lookup=True), Say("I do not know.")]
+    await stage.say("what is it?")
+    [told] = stage.planner.seen[-1].exchanges[0].reports
+    assert told.status == "refused"
+    assert "changes something" not in told.text
+    assert "may not look up" in told.text
+
+
 async def test_a_lookup_is_no_step_and_what_follows_it_is_one(stage: Scene):
     stage.planner.script = [Propose((LOOK,), lookup=True), Propose((WRITE,))]
     await stage.say("write to it")
@@ -54,7 +75,7 @@ async def test_a_lookup_changes_nothing(stage: Scene):
     stage.planner.script = [Propose((WRITE,), lookup=True), Say("No.")]
     await stage.say("write to it")
     [told] = stage.planner.seen[-1].exchanges[0].reports
-    assert told.status == "refused"
+    assert (told.status, "changes something" in told.text) == ("refused", True)
     assert (wrote(stage), await stage.ledger.pending(TEAM)) == ([], ())
 
 
