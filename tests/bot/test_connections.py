@@ -16,7 +16,9 @@ from aiohttp import http_parser, web
 from aiohttp.web_protocol import RequestHandler
 
 from bot import connections
-from bot.connections import BUSY, RESERVED, Connection, Connections, HttpLimits, fitted, listening, network_of
+from bot.connections import BUSY, Connection, Connections, listening
+from bot.http_limits import RESERVED, HttpLimits, fitted, network_of
+from bot.refusals import HEAD_BYTES
 from handlers.api.request import SLACK, identify
 from tests.bot.test_engine_runs import until
 
@@ -274,13 +276,17 @@ async def test_a_defect_of_a_handler_is_logged_with_its_traceback(caplog: pytest
 class Open(Connection):
     """A connection that is open, and notes that it was ended."""
 
-    def __init__(self, address: str, idle: bool = True) -> None:
+    def __init__(self, address: str, idle: bool = True, waits: bool = False) -> None:
         super().__init__(Connections(HttpLimits()), asyncio.Protocol)
-        self.address, self.ended, self._idle = address, False, idle
+        self.address, self.ended, self._idle, self._waits = address, False, idle, waits
 
     @property
     def idle(self) -> bool:
         return self._idle
+
+    @property
+    def waits(self) -> bool:
+        return self._waits
 
     def abort(self) -> None:
         self.ended = True
@@ -610,3 +616,40 @@ async def test_nothing_of_a_compressed_body_is_unpacked(monkeypatch: pytest.Monk
         said = await asyncio.gather(*(answer(port, bomb) for _ in range(20)))
     assert all(one.startswith("HTTP/1.1 415") for one in said)
     assert unpackers == []
+
+
+async def test_a_path_of_many_parts_is_refused_before_the_router_looks_for_it() -> None:
+    async with served() as port:
+        for path in ("/" * 100, "/" + "a" * 2_001):
+            assert "414" in await get(port, path)
+        assert "404" in await get(port, "/a" * 20 + "?" + "/" * 4_000)
+
+
+async def test_headers_of_more_than_some_bytes_together_are_refused_and_not_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given, real = list[bytes](), RequestHandler.data_received
+
+    def noted(self: RequestHandler, data: bytes) -> None:
+        given.append(data)
+        real(self, data)
+
+    monkeypatch.setattr(RequestHandler, "data_received", noted)
+    lines = b"".join(b"a%d: %s\r\n" % (number, b"b" * 8_000) for number in range(100))
+    async with served() as port, opened(port, 1, request("/signed")[:-2] + lines) as [(reader, _)]:
+        async with asyncio.timeout(10):
+            said = (await reader.read()).decode()
+    assert said.startswith("HTTP/1.1 431 Request Header Fields Too Large")
+    assert "large_headers" in said
+    assert sum(map(len, given)) <= HEAD_BYTES
+
+
+async def test_known_senders_have_the_same_bound_for_the_headers_of_each_request() -> None:
+    field = b"a: " + b"b" * 8_000 + b"\r\n"
+    large = request("/signed")[:-2] + field
+    async with served() as port, opened(port, 1, (large + b"\r\n") * 5) as [(reader, writer)]:
+        async with asyncio.timeout(10):
+            for _ in range(5):
+                assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200")
+            writer.write(large + field * 2)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 431")

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from bot.connections import HttpLimits
+from bot.http_limits import HttpLimits
 from bot.settings import Settings
 from gate.rules.ports import Limits, World
 from gate.rules.settings import CHOICES, FLAGS, SETTABLE, Switches, with_switches

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.connections import HttpLimits
+from bot.http_limits import HttpLimits
 from bot.settings import Secret, Settings, SettingsError
 from gate.rules.ports import Limits
 from gate.rules.settings import Switches

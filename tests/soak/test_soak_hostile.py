@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.connections import HttpLimits, listening
+from bot.connections import listening
+from bot.http_limits import HttpLimits
 from bot.watchdog import LIMIT, Stall
 from gate.rules.ports import Limits
 from tests.product import OPS, Product, running_product
