@@ -6,15 +6,16 @@ import asyncio
 import logging
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
 from bot.http_limits import HttpLimits, fitted, network_of
-from bot.parse_queue import ParseQueue
+from bot.parse_queue import HANDLED, Meter, ParseQueue
 from bot.refusals import HEAD_BYTES, HEAD_TOO_LARGE, refusal
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
@@ -182,6 +183,7 @@ class Connection(asyncio.BufferedProtocol):
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
         self._head = 0  # bytes of the headers of the next request that were given to aiohttp
+        self._meter: Meter | None = None  # of the request at hand, of a stranger
         self._identified = False  # who has sent the request at hand
         self.address = self.sender = ""  # the sender of the last request that was authenticated
 
@@ -200,12 +202,23 @@ class Connection(asyncio.BufferedProtocol):
         self._request, self._beginning, self._identified = request, False, False
         self._body = request.content_length or 0
         request[IDENTIFY] = self._identify
+        if not self.sender:
+            self._all.queue.charge(-HANDLED)  # from here on it is metered
         self._cancel_late()
         # Once its handler has seen the headers, which may refuse the body
         asyncio.get_running_loop().call_soon(self._advance)
 
+    async def metered(self, work: Coroutine[Any, Any, web.StreamResponse]) -> web.StreamResponse:
+        """What the work gives. Until its sender is known its time is that of strangers."""
+        if self.sender:
+            return await work
+        self._meter = self._all.queue.meter()
+        return await self._meter.run(work)
+
     def _identify(self, sender: str) -> None:
         self._identified = True
+        if self._meter is not None:
+            self._meter.stop()
         self._all.know(self, sender)
 
     def done(self, answer: web.StreamResponse | None) -> None:
@@ -288,6 +301,8 @@ class Connection(asyncio.BufferedProtocol):
         if not self._held:
             self._transport.resume_reading()
         self._handler.data_received(piece)
+        if self._beginning and not self.sender:
+            self._all.queue.charge(HANDLED)  # what comes of it runs in a later turn of the loop
         if self._held:
             asyncio.get_running_loop().call_soon(self._advance)
 
@@ -382,7 +397,7 @@ def watching(handle: Handler) -> Handler:
         connection.begin(request)
         answer: web.StreamResponse | None = None
         try:
-            answer = await handled(request)
+            answer = await connection.metered(handled(request))
             return answer
         except web.HTTPException as refused:  # as of a path that does not exist
             answer = refused

@@ -7,6 +7,7 @@ import gc
 import gzip
 import logging
 import resource
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
@@ -18,12 +19,14 @@ from aiohttp.web_protocol import RequestHandler
 from bot import connections
 from bot.connections import BUSY, Connection, Connections, listening
 from bot.http_limits import RESERVED, HttpLimits, fitted, network_of
+from bot.parse_queue import ParseQueue
 from bot.refusals import HEAD_BYTES
 from handlers.api.request import SLACK, identify
 from tests.bot.test_engine_runs import until
 
 UNFINISHED = b"POST /slack/events HTTP/1.1\r\nHost: x\r\nX-Slack-Signature: v0="
 LARGE = 64 * 1024 * 1024
+BUSY_SECONDS = 0.1  # many times what a request takes otherwise
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -54,6 +57,17 @@ async def _body(request: web.Request) -> web.Response:
     return web.Response()
 
 
+async def _busy(request: web.Request) -> web.Response:
+    """Computes, before it knows who asks or after it."""
+    if request.query:
+        identify(request, SLACK)
+    await asyncio.sleep(0)
+    end = time.thread_time() + BUSY_SECONDS
+    while time.thread_time() < end:
+        pass
+    return web.Response()
+
+
 @asynccontextmanager
 async def served(**limits: float) -> AsyncIterator[int]:
     app = web.Application()
@@ -63,6 +77,7 @@ async def served(**limits: float) -> AsyncIterator[int]:
     app.router.add_get("/unread", _unread)
     app.router.add_get("/broken", _broken)
     app.router.add_post("/body", _body)
+    app.router.add_get("/busy", _busy)
     async with listening(app, "127.0.0.1", 0, HttpLimits(**limits), grace=0.1) as port:  # type: ignore[arg-type]
         yield port
 
@@ -653,3 +668,19 @@ async def test_known_senders_have_the_same_bound_for_the_headers_of_each_request
                 assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200")
             writer.write(large + field * 2)
             assert (await reader.readline()).startswith(b"HTTP/1.1 431")
+
+
+@pytest.mark.parametrize(("path", "charged"), [("/busy", True), ("/busy?first=1", False)])
+async def test_what_a_request_costs_is_charged_to_strangers_until_its_sender_is_known(
+    path: str, charged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, real = list[float](), ParseQueue.charge
+
+    def noted(self: ParseQueue, spent: float) -> None:
+        seconds.append(spent)
+        real(self, spent)
+
+    monkeypatch.setattr(ParseQueue, "charge", noted)
+    async with served() as port:
+        assert "200" in await get(port, path)
+    assert (max(seconds) >= BUSY_SECONDS) is charged

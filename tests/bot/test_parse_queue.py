@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 
-from bot.parse_queue import PARSED_AT_ONCE, ParseQueue
+from bot.parse_queue import PARSED_AT_ONCE, Meter, ParseQueue
 from tests.bot.test_engine_runs import until
 
 
@@ -47,3 +48,42 @@ async def test_an_address_that_sends_little_does_not_wait_for_one_that_sends_muc
     await until(lambda: len(done) == 10)
     assert done.index("slack") == 2
     queue.close()
+
+
+async def test_what_was_spent_on_strangers_elsewhere_is_made_up_for_by_later_turns() -> None:
+    done, looks = list[str](), 0
+    queue = ParseQueue(lambda: 0.0)
+    queue.charge(1.5 * PARSED_AT_ONCE)
+    assert not queue.run("slack", partial(done.append, "slack"))
+    queue._take_turn()
+    assert done == ["slack"]
+    queue.charge(1000)
+    queue.run("slack", partial(done.append, "again"))
+    while len(done) < 2:
+        queue._take_turn()
+        looks += 1
+    assert looks == 11  # a bound, as Slack's new connections wait as well
+    queue.close()
+
+
+async def test_a_meter_charges_each_step_and_nothing_once_it_is_stopped() -> None:
+    now, charged = 0.0, list[float]()
+    meter = Meter(charged.append, lambda: now)
+
+    async def work() -> str:
+        nonlocal now
+        now += 1
+        await asyncio.sleep(0)
+        now += 2
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                await asyncio.Event().wait()
+        now += 3
+        meter.stop()
+        now += 4
+        await asyncio.sleep(0)
+        now += 5
+        return "done"
+
+    assert await meter.run(work()) == "done"
+    assert [one for one in charged if one] == [1, 2, 3]
