@@ -30,6 +30,7 @@ http_log = logging.getLogger("countersign.http")
 asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with what nobody awaits
 
 REPORT_SECONDS = 60.0
+FOR_SLACK = 4  # the part of all connections that tokens leave to Slack, and to who is not known yet
 SOON = (
     1.0  # seconds in which aiohttp begins with a request that it was given; what is none it leaves unanswered
 )
@@ -37,7 +38,7 @@ LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
     "sent no whole request in time",
     "did not take the answer in time",
     "made way for a newer connection before anything of theirs was authenticated",
-    "made way for a newer connection with the same token",
+    "made way for a newer connection with a token",
     "found every connection in use",
     "sent something that is not HTTP",
     "went away before they were answered",
@@ -52,9 +53,10 @@ class Connections:
 
     A connection is known once a request on it was authenticated (Slack's signature, or a token of the API). Those
     that are not can be half of all at most; a new one then takes the place of the one that is open the longest, but for
-    those that wait for us. So a request that is sent without delay is answered, however many connections are open and
-    idle. Of those that are known, one token has as many as the limits say; Slack, which sends from many addresses, has
-    any number.
+    those that wait for us: of these the newest of the address that has the most makes way for an address with fewer.
+    So a request that is sent without delay is answered, however many connections are open and idle. Of those that are
+    known, one token has as many as the limits say, and all tokens leave a quarter of all to others; Slack, which sends
+    from many addresses, has any number.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
@@ -76,6 +78,8 @@ class Connections:
         if crowd is same or len(crowd) >= max(1, self.limits.connections // 2):
             # One that waits for us is about to be answered: ended, it would have waited for nothing.
             spare = next((one for one in crowd if not one.waits), None)
+            if spare is None and crowd is not same:
+                spare = self._newest_of_a_crowd(len(same))
             if spare is None:
                 self.count(BUSY)
                 return False
@@ -90,17 +94,32 @@ class Connections:
         self._unknown[new] = None
         return True
 
+    def _newest_of_a_crowd(self, few: int) -> Connection | None:
+        """Of the address that has the most, where it has more than this many and one. All wait for us; this one has
+        waited least, and an address that asks for little is not refused for what others ask for."""
+        address, most = Counter(one.address for one in self._unknown).most_common(1)[0]
+        if most <= few + 1:
+            return None
+        return next(one for one in reversed(self._unknown) if one.address == address)
+
     def know(self, connection: Connection, sender: str) -> None:
         """A request on it was authenticated: where its token has too many, the one of which the last such request came
-        first makes way, of those that are idle if there are any."""
+        first makes way, of those that are idle if there are any. Where all tokens together have too many, one of the
+        token that has the most does."""
         if not self.forget(connection):
             return
         if sender not in (SLACK, connection.sender):
-            same = [one for one in self._known if one.sender == sender]
-            if len(same) >= self.limits.per_token:
-                self.end(next((one for one in same if one.idle), same[0]), SPARE)
+            counts = Counter(one.sender for one in self._known if one.sender != SLACK)
+            if counts[sender] >= self.limits.per_token:
+                self._end_one_of(sender)
+            elif counts.total() >= self.limits.connections - self.limits.connections // FOR_SLACK:
+                self._end_one_of(max(counts, key=lambda one: (counts[one], one == sender)))
         connection.sender = sender
         self._known[connection] = None
+
+    def _end_one_of(self, sender: str) -> None:
+        same = [one for one in self._known if one.sender == sender]
+        self.end(next((one for one in same if one.idle), same[0]), SPARE)
 
     def end(self, connection: Connection, why: str) -> None:
         """Close it at once, unsent data included. Does nothing to one that is closed."""

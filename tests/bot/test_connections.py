@@ -353,6 +353,31 @@ async def test_slack_and_every_token_have_connections_of_their_own() -> None:
     every.report()
 
 
+async def test_tokens_leave_a_quarter_of_all_connections_to_others() -> None:
+    every = Connections(HttpLimits(connections=8, per_address=9))
+    first, second = ([Open("10.0.0.1", idle=False) for _ in range(4)] for _ in range(2))
+    for one in (*first, *second):
+        assert every.admit(one)
+        every.know(one, "first" if one in first else "second")
+    assert [one.ended for one in first] == [True, False, False, False]
+    assert [one.ended for one in second] == [True, False, False, False]
+    assert every.admit(Open("10.0.0.2"))
+    every.report()
+
+
+async def test_a_crowd_that_waits_makes_way_for_an_address_that_has_few() -> None:
+    every = Connections(HttpLimits(connections=10, per_address=9))
+    crowd = [Open("10.0.0.1", idle=False, waits=True) for _ in range(3)]
+    other = [Open("10.0.0.2", idle=False, waits=True) for _ in range(2)]
+    for one in (*crowd, *other):
+        assert every.admit(one)
+    assert not every.admit(Open("10.0.0.1"))
+    assert every.admit(Open("10.0.0.3", idle=False, waits=True))
+    assert [one.ended for one in (*crowd, *other)] == [False, False, True, False, False]
+    assert not every.admit(Open("10.0.0.2"))
+    every.report()
+
+
 @pytest.mark.parametrize(
     ("address", "network"),
     [
