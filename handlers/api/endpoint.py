@@ -24,6 +24,7 @@ from gate.rules.jobs import for_owner
 from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from handlers.api import request as parsing
+from handlers.api.admission import RETRY_SOON, Admission
 from handlers.api.ports import NoThread, Services
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Route
 from handlers.api.token_turns import Turns
@@ -42,7 +43,6 @@ NOT_KEPT = (
 )
 RATE_LIMITED = "Too many requests with this token: {most} a minute. Wait as long as Retry-After says."
 TOO_MANY_AT_ONCE = "This token has {most} requests under way. Wait until one is answered, or close a stream."
-RETRY_SOON = {"Retry-After": "1"}
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -60,7 +60,7 @@ class Endpoints:
         self._services = services
         self._under_way: Counter[str] = Counter()  # requests, by token
         self.turns = Turns()
-        self._admissions = Turns()  # the same for what is asked of the stores before a request has a turn
+        self._admission = Admission(services.bounds.requests)
 
     def aiohttp_handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """An aiohttp handler for the route."""
@@ -127,8 +127,9 @@ class Endpoints:
     @asynccontextmanager
     async def authenticated(self, request: web.Request) -> AsyncIterator[Token]:
         """Authenticates the request and counts it while it is under way. Raises Problem, Unavailable."""
-        async with self._admissions.taken(parsing.credential(request)):
-            token = await parsing.authenticate(request, self._services)
+        written = parsing.written_token(request)
+        async with self._admission.taken(parsing.credential(written)):
+            token = await parsing.authenticate(request, written, self._services)
             await self._check_rate(token)
         most = self._services.bounds.requests
         if self._under_way[token.id] >= most:

@@ -14,7 +14,7 @@ from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from gate.rules import access
-from gate.rules.access import Token
+from gate.rules.access import IssuedToken, Token
 from gate.rules.canonical_json import MAX_DEPTH, BadArguments, parse
 from handlers.api.models import ID
 from handlers.api.ports import Services
@@ -33,18 +33,22 @@ IDENTIFY = web.RequestKey[Callable[[str], None]](
 )  # told the sender of a request once it is authenticated
 
 
-def credential(request: web.Request) -> str:
-    """What requests with the same token have in common before they are authenticated: a digest, never the secret."""
-    written = request.headers.get("Authorization", "").partition(" ")[2].strip()
-    return hashlib.sha256(written.encode("utf-8", "replace")).hexdigest()
-
-
-async def authenticate(request: web.Request, services: Services) -> Token:
-    """The token of the request. Raises Problem; a wrong token and a missing one get the same problem."""
+def written_token(request: web.Request) -> IssuedToken:
+    """The token that the request has. Raises Problem: one that is none gets the same as a wrong one."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     written = access.parse_token(text.strip()) if scheme.lower() == "bearer" else None
     if written is None:
         raise Problem(401, "no_token", NO_TOKEN, headers=CHALLENGE)
+    return written
+
+
+def credential(written: IssuedToken) -> str:
+    """What requests with the same token have in common before they are authenticated: a digest, never the secret."""
+    return hashlib.sha256(f"{written.id} {written.secret}".encode()).hexdigest()
+
+
+async def authenticate(request: web.Request, written: IssuedToken, services: Services) -> Token:
+    """The token that this one is. Raises Problem."""
     token = await services.tokens.find(written)
     if token is None:
         raise Problem(401, "no_token", NO_TOKEN, headers=CHALLENGE)

@@ -18,7 +18,8 @@ from gate.rules.access import Token
 from gate.rules.ports import Unavailable
 from gate.rules.tool_offers import offered_tools
 from handlers.api import request as parsing
-from handlers.api.endpoint import BUSY, RETRY_SOON, Endpoints
+from handlers.api.admission import RETRY_SOON
+from handlers.api.endpoint import BUSY, Endpoints
 from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
 from handlers.api.route import Problem
