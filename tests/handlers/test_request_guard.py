@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -15,8 +16,10 @@ import pytest
 from aiohttp import ClientSession
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncBoltRequest
 
+from bot.slack_app import LARGE_BYTES, Guard
 from tests.bot.test_connections import gone, opened
 from tests.slack_app import ANN, INSTALLED, OPS, Edge
 from workspace.delivery import sign
@@ -269,3 +272,39 @@ async def test_bolts_own_check_logs_no_body_either(http: Edge, caplog: pytest.Lo
     answer = await http.bolt.async_dispatch(AsyncBoltRequest(body=BODY, headers=headers))
     assert answer.status == 401
     assert "a request with a bad signature was refused" in caplog.text
+
+
+async def test_large_bodies_are_checked_one_at_a_time_beside_the_loop(
+    http: Edge, line: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, at_work, seen = Guard._signature, set[int](), list[tuple[bool, int]]()
+
+    def noted(self: Guard, raw: bytes, stamp: str) -> str:
+        at_work.add(threading.get_ident())
+        seen.append((threading.current_thread() is threading.main_thread(), len(at_work)))
+        made = real(self, raw, stamp)
+        at_work.discard(threading.get_ident())
+        return made
+
+    monkeypatch.setattr(Guard, "_signature", noted)
+    body = "ä" * LARGE_BYTES
+    wrong = post(line, http, body, {**JSON, **sign("another", body)})
+    answers = await asyncio.gather(
+        wrong, *(post(line, http, body, {**JSON, **sign(SECRET, body)}) for _ in range(9))
+    )
+    assert [status for status, _ in answers] == [401] + [400] + [200] * 8  # malformed, and repeated
+    assert seen == [(False, 1)] * 10
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0.0, 503), (60.0, 404)])
+async def test_what_was_not_acknowledged_in_time_is_no_missing_page(
+    http: Edge, line: ClientSession, monkeypatch: pytest.MonkeyPatch, seconds: float, status: int
+) -> None:
+    async def dispatch(_: AsyncBoltRequest) -> BoltResponse:
+        return BoltResponse(status=404)
+
+    monkeypatch.setattr(http.bolt, "async_dispatch", dispatch)
+    monkeypatch.setattr("bot.slack_app.ACK_SECONDS", seconds)
+    body = json.dumps({"type": "url_verification", "challenge": "abc"})
+    for _ in range(2):  # and it may come again
+        assert (await post(line, http, body, {**JSON, **sign(SECRET, body)}))[0] == status
