@@ -69,7 +69,9 @@ SHAPES = {
     "grant|revoke": r"[\w ,]{1,200}?\s(?:on|to|from)\b",
     "rename": r"table\b",
     "load": r"data\b",
-    "copy": rf"{NAMED}\s{{1,9}}(?:to|from)\b|\(",
+    # People copy files, too: “copy .env.example to .env”. A statement names a text, a program or a stream.
+    "copy": r"into\b|\(|"
+    rf"{NAMED}\s{{1,9}}(?:\([^()]{{0,200}}\)\s{{0,9}})?(?:to|from)\s{{1,9}}(?:['\"@$(]|program\b|std(?:in|out)\b)",
     "call": rf"{NAMED}\s{{0,9}}\(",
     "exec|execute": r"(?:immediate|sp_|xp_|procedure|dbo\b|\()",
     "pragma": r"[\w.]{1,60}\s{0,9}[=(]",
