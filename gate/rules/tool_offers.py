@@ -26,9 +26,9 @@ class OfferedTool:
 
 def offered_tools(specs: Sequence[ToolSpec], policy: Policy, channel: str) -> dict[str, OfferedTool]:
     """By name, all that the policy does not deny, in an order that does not depend on when they were listed."""
-    found: dict[str, OfferedTool] = {}
+    found, always = dict[str, OfferedTool](), whatever_the_arguments(policy)
     for spec in sorted(specs, key=lambda one: (one.server, one.name)):
-        cls = class_of(spec, policy, channel)
+        cls = class_of(spec, always, channel)
         if cls is not None:
             name = free_name(spec, found)
             found[name] = OfferedTool(name, spec, cls)
@@ -73,8 +73,12 @@ def offered_schema(spec: ToolSpec) -> dict[str, Json]:
     return {**schema, "type": "object", "properties": known}
 
 
-def class_of(spec: ToolSpec, policy: Policy, channel: str) -> CallClass | None:
-    """What a call of it would be, as far as that does not depend on arguments; None when it is denied."""
-    always = replace(policy, rules=tuple(r for r in policy.rules if r.schema is None and not r.texts))
+def whatever_the_arguments(policy: Policy) -> Policy:
+    """The policy without the rules that depend on arguments."""
+    return replace(policy, rules=tuple(r for r in policy.rules if r.schema is None and not r.texts))
+
+
+def class_of(spec: ToolSpec, always: Policy, channel: str) -> CallClass | None:
+    """What a call of it would be under a policy that does not depend on arguments; None when it is denied."""
     decision = decide(always, spec, {}, channel, lambda schema, value: False)
     return None if decision.verdict is Verdict.DENY else decision.cls

@@ -229,3 +229,14 @@ def test_no_arguments_that_break_a_schema_take_long_to_be_told_of() -> None:
     args = {name[::-1]: 1 for name in long_names(100)}
     assert seconds(lambda: problems(schema, args), 3, 0.15) < 0.15
     assert seconds(lambda: problems({"anyOf": [schema]}, args), 3, 0.15) < 0.15
+
+
+def test_definitions_are_written_out_only_until_they_are_too_long() -> None:
+    large = {"a": {"default": 1, "description": "😀" * 98_000}}
+    specs = [tool("s", f"look{n}", Hints(read_only=True), **large) for n in range(400)]
+    offered = Toolset(ListedTools(specs), Policy("1"), "C1")
+    used = [spec.full_name for spec in specs]
+    assert seconds(lambda: offered.exceeds(8_000), 3, 0.02) < 0.02
+    assert seconds(lambda: offered.core_tools(used), 3, 0.02) < 0.02
+    assert offered.exceeds(8_000)
+    assert offered.core_tools(used) == ()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.close_names import close_matches
+from gate.rules.message_size import extent
 from gate.rules.planner_port import Call
 from gate.rules.policy import Policy
 from gate.rules.ports import Tools
@@ -114,20 +115,20 @@ class Toolset:
 
     def exceeds(self, limit: int) -> bool:
         """Whether the definitions take more than `limit` tokens, so that tools have to be searched for."""
-        return estimated_tokens(tool.definition for tool in self._by_name.values()) > limit
+        sizes = (tokens_of(tool.definition, limit) for tool in self._by_name.values())
+        return any(int(total) > limit for total in accumulate(sizes))
 
     def core_tools(self, used: Sequence[str]) -> tuple[ModelTool, ...]:
         """The tools that are sent also when tools are searched for: those used in the thread, then bundled ones."""
         bundled = [name for name, tool in self._by_full_name.items() if tool.spec.trust is Trust.BUNDLED]
-        core: list[ModelTool] = []
+        core, left = list[ModelTool](), MAX_CORE_TOKENS
         for name in dict.fromkeys((*used, *bundled)):
             tool = self._by_full_name.get(name)
-            if (
-                tool
-                and len(core) < MAX_CORE_TOOLS
-                and estimated_tokens(one.definition for one in (*core, tool)) <= MAX_CORE_TOKENS
-            ):
-                core.append(tool)
+            if tool and len(core) < MAX_CORE_TOOLS:
+                tokens = tokens_of(tool.definition, left)
+                if tokens <= left:
+                    core.append(tool)
+                    left -= tokens
         return tuple(sorted(core, key=lambda tool: tool.name))
 
     def directory(self) -> str:
@@ -138,9 +139,13 @@ class Toolset:
         return "\n".join(f"{server}: {count} tools" for server, count in counts.items())
 
 
-def estimated_tokens(definitions: Iterable[ToolDefinition]) -> int:
-    """An estimate: four characters make a token. Real tokenizers differ by up to a third."""
-    return sum(len(o.name) + len(o.description) + len(json.dumps(o.schema)) for o in definitions) // 4
+def tokens_of(definition: ToolDefinition, most: int) -> float:
+    """An estimate: four characters make a token. Real tokenizers differ by up to a third. A schema that certainly takes
+    more than `most` is not written out."""
+    chars = len(definition.name) + len(definition.description)
+    values, texts = extent(definition.schema, 4 * most, 4 * most)
+    written = max(values, texts) if max(values, texts) > 4 * most else len(json.dumps(definition.schema))
+    return (chars + written) / 4
 
 
 def parse_arguments(text: str) -> dict[str, Json]:
