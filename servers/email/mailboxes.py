@@ -30,10 +30,11 @@ from servers.sandbox.calling import (
     Limits,
     Portions,
     brief,
+    count,
     decoded,
     unbroken,
 )
-from servers.sandbox.protocol import MOST_JSON
+from servers.sandbox.protocol import MOST_JSON, MOST_TEXT
 
 INBOX, DRAFTS, SENT, OUTBOX = "INBOX", "Drafts", "Sent", "Outbox"
 LARGEST = 20 << 20  # bytes of one message
@@ -213,7 +214,9 @@ def _told(
         try:
             with unbroken(name):
                 kept = _known(facts)
-                ends = [*accumulate(facts.get("sizes", ())[:_MOST_TEXTS], initial=at)]
+                sizes = [count(size, len(data) - at) for size in facts.get("sizes", ())[:_MOST_TEXTS]]
+                ends = [*accumulate(sizes, initial=at)]
+                count(ends[-1] - at, min(len(data) - at, 4 * MOST_TEXT))
                 texts = [decoded(data[start:end], name) for start, end in pairwise(ends)]
         except ToolError:  # a mail may have taken the process over
             yield letter, {"wrong": f"{name} {TOO_MUCH}"}, []

@@ -132,7 +132,7 @@ async def test_no_text_of_a_document_is_longer_than_one_may_be(tmp_path: Path) -
             assert "is broken, or too much to open" in said
 
 
-@pytest.mark.parametrize("lie", ["long", "bytes", "sizes", "list"])
+@pytest.mark.parametrize("lie", ["long", "bytes", "sizes", "list", "again", "beyond"])
 async def test_a_mail_with_texts_that_are_none_is_named_and_the_search_goes_on(
     tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:

@@ -23,6 +23,8 @@ def indexed(*mails: bytes, names: Sequence[str]) -> Answer:
     told: dict[bytes, tuple[Any, bytes]] = {
         b"long": ({"sizes": [32 << 20, 4]}, b"x" * (32 << 20) + "😀".encode()),
         b"bytes": ({"sizes": [1]}, b"\xff"),
+        b"again": ({"date": None, "sender": "x", "subject": "x", "sizes": [4, -4, 4]}, b"text"),
+        b"beyond": ({"date": None, "sender": "x", "subject": "x", "sizes": [4, 4]}, b"text"),
         b"sizes": ({"sizes": ["a", {}]}, b""),
         b"list": ([], b""),
         b"more": (
