@@ -76,6 +76,7 @@ def _parts(pattern: str) -> Iterator[tuple[Range, ...] | None]:
             yield ((ord(char), ord(char)),)
 
 
+@lru_cache(maxsize=1_024)
 def _class(said: str) -> tuple[Range, ...]:
     """The characters of a class. Empty ranges at its beginning are nothing, as for fnmatch: `[b-a!x]` is `[!x]`."""
     at = 0

@@ -121,7 +121,7 @@ class Toolset:
     def core_tools(self, used: Sequence[str]) -> tuple[ModelTool, ...]:
         """The tools that are sent also when tools are searched for: those used in the thread, then bundled ones."""
         bundled = [name for name, tool in self._by_full_name.items() if tool.spec.trust is Trust.BUNDLED]
-        core, left = list[ModelTool](), MAX_CORE_TOKENS
+        core, left = list[ModelTool](), float(MAX_CORE_TOKENS)
         for name in dict.fromkeys((*used, *bundled)):
             tool = self._by_full_name.get(name)
             if tool and len(core) < MAX_CORE_TOOLS:
@@ -139,12 +139,12 @@ class Toolset:
         return "\n".join(f"{server}: {count} tools" for server, count in counts.items())
 
 
-def tokens_of(definition: ToolDefinition, most: int) -> float:
+def tokens_of(definition: ToolDefinition, most: float) -> float:
     """An estimate: four characters make a token. Real tokenizers differ by up to a third. A schema that certainly takes
     more than `most` is not written out."""
     chars = len(definition.name) + len(definition.description)
-    values, texts = extent(definition.schema, 4 * most, 4 * most)
-    written = max(values, texts) if max(values, texts) > 4 * most else len(json.dumps(definition.schema))
+    least = max(extent(definition.schema, int(4 * most), int(4 * most)))
+    written = least if least > 4 * most else len(json.dumps(definition.schema))
     return (chars + written) / 4
 
 
