@@ -125,7 +125,7 @@ class Toolset:
         for name in dict.fromkeys((*used, *bundled)):
             tool = self._by_full_name.get(name)
             if tool and len(core) < MAX_CORE_TOOLS:
-                tokens = tokens_of(tool.definition, left)
+                tokens = tokens_of(tool.definition, int(left))
                 if tokens <= left:
                     core.append(tool)
                     left -= tokens
