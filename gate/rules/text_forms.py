@@ -72,7 +72,7 @@ MOST_ADDRESSES = 2_001  # of mail in one text: more than a call may have
 # A text may become this long when it is composed, and else this many times as long: U+FDFA alone becomes 18 characters.
 ALWAYS_COMPOSED, MOST_COMPOSED = 2_000, 2
 COMPOSED_AT_ONCE = 1_024  # characters
-# In a row, as in text that is safe for streams (UAX #15, section 13): putting them in order takes quadratic time
+# In a row, as in Unicode's format of text that is safe for streams: putting them in order takes quadratic time
 MOST_MARKS, A_MARK = 30, "\u0301"
 COMMENT = re.compile(r"\([^()]*\)")
 MAILBOX = re.compile(r"[^\s<>,;:()\"@]{1,64}@\[?([^\s<>,;()\"@?#&/\\\[\]]{1,255})")

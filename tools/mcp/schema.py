@@ -182,7 +182,7 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     """Every way in which `value` breaks `schema`, up to MAX_PROBLEMS; empty when it is valid.
 
     Draft 2020-12 unless the schema names another; formats are not checked; only local `$ref`s are followed. A pattern
-    that could take too long is left to the server, which checks its arguments too (pattern_reading.py).
+    that could take too long is left to the server, which checks its arguments too (tools/mcp/pattern_reading.py).
     """
     if certainly_valid(schema, value):
         return ()
