@@ -17,12 +17,10 @@ from handlers.api.token_turns import Turns
 
 T = TypeVar("T")
 
-STRANGE = 16  # requests that wait with one token that was not verified lately
-ALL_STRANGE = 64  # with all such tokens together: fewer than one address has connections
-GOOD_SECONDS = 60.0  # for which a verified token may have more than those
-WRONG_SECONDS = (
-    5.0  # for which a wrong token is refused without a look at the store: it becomes a right one never
-)
+WAITING_OF_ONE = 64  # requests that wait with one token, which has as many connections
+ALL_STRANGE = 80  # with all tokens that were not verified lately: fewer than one address has connections
+GOOD_SECONDS = 60.0  # for which a verified token is not one of those
+WRONG_SECONDS = 5.0  # for which a wrong token is refused without another look: it never becomes right
 REMEMBERED = 1000  # tokens, of either kind
 WAITING = "This token has {most} requests that wait to be authenticated. Wait until one is answered."
 CROWDED = "Many unknown tokens are being looked up just now. Please try again in a moment."
@@ -30,11 +28,10 @@ RETRY_SOON = {"Retry-After": "1"}
 
 
 class Admission:
-    """One request of each token is verified at a time. `most` may wait with one that was verified lately. For one event
-    loop."""
+    """One request of each token is verified at a time. For one event loop."""
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._clock = most, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._turns = Turns()
         self._waiting: Counter[str] = Counter()  # by digest
         self._strange = 0  # of them
@@ -70,9 +67,8 @@ class Admission:
             raise Problem(error.status, error.code, error.detail, headers=error.headers)
 
     def _refuse_crowd(self, digest: str, strange: bool) -> None:
-        most = min(STRANGE, self._most) if strange else self._most
-        if self._waiting[digest] >= most:
-            raise Problem(429, "too_many_at_once", WAITING.format(most=most), headers=RETRY_SOON)
+        if self._waiting[digest] >= WAITING_OF_ONE:
+            raise Problem(429, "too_many_at_once", WAITING.format(most=WAITING_OF_ONE), headers=RETRY_SOON)
         if strange and self._strange >= ALL_STRANGE:
             raise Problem(503, "unavailable", CROWDED, headers=RETRY_SOON)
 

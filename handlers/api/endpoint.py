@@ -60,7 +60,7 @@ class Endpoints:
         self._services = services
         self._under_way: Counter[str] = Counter()  # requests, by token
         self.turns = Turns()
-        self._admission = Admission(services.bounds.requests)
+        self._admission = Admission()
 
     def aiohttp_handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """An aiohttp handler for the route."""

@@ -8,7 +8,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from handlers.api.admission import ALL_STRANGE, GOOD_SECONDS, REMEMBERED, STRANGE, WRONG_SECONDS, Admission
+from handlers.api.admission import (
+    ALL_STRANGE,
+    GOOD_SECONDS,
+    REMEMBERED,
+    WAITING_OF_ONE,
+    WRONG_SECONDS,
+    Admission,
+)
 from handlers.api.route import Problem
 
 
@@ -49,27 +56,24 @@ class Store:
         await asyncio.gather(*tasks)
 
 
-async def test_of_a_token_that_was_not_verified_few_requests_wait_and_others_are_refused_at_once() -> None:
-    store = Store(Admission(50))
-    async with store.held(*["one"] * 60, "other") as tasks:
-        refused = [task.result() for task in tasks if task.done()]
-        assert refused == [429] * (60 - STRANGE)
+async def test_of_one_token_so_many_requests_wait_and_others_are_refused_at_once() -> None:
+    store = Store(Admission())
+    async with store.held(*["one"] * (WAITING_OF_ONE + 9), "other") as tasks:
+        assert [task.result() for task in tasks if task.done()] == [429] * 9
 
 
-async def test_of_a_token_that_was_verified_lately_as_many_wait_as_it_may_have() -> None:
+async def test_a_token_is_one_of_those_that_were_not_verified_after_a_while() -> None:
     clock = Clock()
-    store = Store(Admission(50, clock))
+    store = Store(Admission(clock))
     store.answers.set()
     assert await store.verify("one") == 0
-    async with store.held(*["one"] * 60) as tasks:
-        assert sum(task.done() for task in tasks) == 10
     clock.now = GOOD_SECONDS + 0.1
-    async with store.held(*["one"] * 60) as tasks:
-        assert sum(task.done() for task in tasks) == 60 - STRANGE
+    async with store.held(*map(str, range(ALL_STRANGE)), "one") as tasks:
+        assert tasks[-1].result() == 503
 
 
 async def test_tokens_that_were_not_verified_leave_places_to_those_that_were() -> None:
-    store = Store(Admission(50))
+    store = Store(Admission())
     store.answers.set()
     assert await store.verify("good") == 0
     async with store.held(*map(str, range(ALL_STRANGE + 5)), "good") as tasks:
@@ -81,7 +85,7 @@ async def test_a_wrong_token_is_refused_for_a_while_without_a_look_at_the_store(
     status: int, asked: int
 ) -> None:
     clock = Clock()
-    store = Store(Admission(50, clock), status)
+    store = Store(Admission(clock), status)
     store.answers.set()
     assert [await store.verify("one") for _ in range(2)] == [status] * 2
     assert store.asked == asked
@@ -91,7 +95,7 @@ async def test_a_wrong_token_is_refused_for_a_while_without_a_look_at_the_store(
 
 
 async def test_those_that_wait_behind_a_wrong_token_are_refused_with_it() -> None:
-    store = Store(Admission(50), 401)
+    store = Store(Admission(), 401)
     async with store.held(*["one"] * 4) as tasks:
         pass
     assert [task.result() for task in tasks] == [401] * 4
@@ -99,7 +103,7 @@ async def test_those_that_wait_behind_a_wrong_token_are_refused_with_it() -> Non
 
 
 async def test_so_many_tokens_are_remembered() -> None:
-    store = Store(Admission(50), 401)
+    store = Store(Admission(), 401)
     store.answers.set()
     for number in range(REMEMBERED + 1):
         await store.verify(str(number))
