@@ -6,8 +6,9 @@ import asyncio
 import random
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import Any
 
 import psycopg
 import pytest
@@ -215,6 +216,27 @@ async def test_what_nobody_waits_for_is_not_held_up_for_long(postgres_url: str) 
                 pass
 
         await asyncio.create_task(in_background())
+    await engine.dispose()
+
+
+async def test_a_transaction_on_postgresql_is_carried_out_in_the_task_that_asks_for_it(
+    postgres_url: str,
+) -> None:
+    engine, names = open_engine(postgres_url), list[str | None]()
+    ledger = SqlLedger(engine, enqueue, KEY)
+
+    def made(loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        names.append(coro.__qualname__)
+        return asyncio.Task(coro, loop=loop)
+
+    async with ledger.begin(5) as tx:  # opens the connection
+        await tx.now()
+    asyncio.get_running_loop().set_task_factory(made)  # type: ignore[arg-type]
+    async with ledger.begin(5) as tx:
+        await tx.now()
+    asyncio.get_running_loop().set_task_factory(None)
+    assert names == []
+    assert engine.sync_engine.pool.checkedout() == 0  # type: ignore[attr-defined]
     await engine.dispose()
 
 
