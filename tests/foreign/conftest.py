@@ -1,16 +1,19 @@
-"""One house per foreign server, with its recipes and its tools reviewed."""
+"""One house per foreign server, with its recipes and its tools reviewed; what it works on is as new for each test."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from gate.rules.ports import Limits
 from gate.rules.tool import Pin, Trust
 from tests.foreign.install import atlassian_server, git_server, npm_servers
 from tests.foreign.rest_fake import Rest, github, jira, serving
@@ -19,6 +22,7 @@ from tools.mcp.server_config import ServerConfig
 
 NODE = shutil.which("node") or "node"
 START = "from mcp_atlassian import main; main()"  # it has no __main__, and its script names the venv's first place
+MANY = Limits(pending_per_user=100)  # actions that wait: tests leave theirs to the next
 WHO = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
 
 
@@ -39,48 +43,82 @@ def reviewed(name: str, command: str, *args: str, **env: str) -> ServerConfig:
     )
 
 
-@pytest.fixture
-async def files_product(tmp_path: Path) -> AsyncIterator[tuple[Product, Path]]:
-    """@modelcontextprotocol/server-filesystem over a folder with two notes."""
-    script = npm_servers() / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    (folder / "old.md").write_text("one\ntwo\n")
-    server = ServerConfig(
-        name="disk", command=NODE, args=(str(script), str(folder)), trust=Trust.REVIEWED,
-        recipes="server-filesystem",
-    )  # fmt: skip
-    async with running_product(tmp_path / "home", servers=[server]) as product:
+@asynccontextmanager
+async def _house(home: Path, server: ServerConfig) -> AsyncIterator[Product]:
+    """A house with this server, whose tools Ann has read."""
+    async with running_product(home, limits=MANY, servers=[server]) as product:
         await read_by_ann(product, server.name)
+        yield product
+
+
+House = tuple[Product, Path]  # and what its server works on
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def files_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    script = npm_servers() / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
+    home = tmp_path_factory.mktemp("files")
+    folder = home / "shared"
+    folder.mkdir()
+    server = replace(reviewed("disk", NODE, str(script), str(folder)), recipes="server-filesystem")
+    async with _house(home / "home", server) as product:
         yield product, folder
 
 
 @pytest.fixture
-async def memory_product(tmp_path: Path) -> AsyncIterator[tuple[Product, Path]]:
-    """@modelcontextprotocol/server-memory with its memory in a file."""
+def files_product(files_house: House) -> House:
+    """@modelcontextprotocol/server-filesystem over a folder with one file."""
+    product, folder = files_house
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / "old.md").write_text("one\ntwo\n")
+    return product, folder
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def memory_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     script = npm_servers() / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
-    memory = tmp_path / "memory.jsonl"
+    home = tmp_path_factory.mktemp("memory")
+    memory = home / "memory.jsonl"
     server = reviewed("memory", NODE, str(script), MEMORY_FILE_PATH=str(memory))
-    async with running_product(tmp_path / "home", servers=[server]) as product:
-        await read_by_ann(product, server.name)
+    async with _house(home / "home", server) as product:
         yield product, memory
 
 
 @pytest.fixture
-async def git_product(tmp_path: Path) -> AsyncIterator[tuple[Product, Path]]:
+def memory_product(memory_house: House) -> House:
+    """@modelcontextprotocol/server-memory with its memory, of nothing yet, in a file: it reads that for each call."""
+    product, memory = memory_house
+    memory.unlink(missing_ok=True)
+    return product, memory
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def git_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    python, home = git_server(), tmp_path_factory.mktemp("git")
+    repo = _repository(home / "repo")
+    server = reviewed("git", str(python), "-m", "mcp_server_git", "--repository", str(repo))
+    async with _house(home / "home", server) as product:
+        yield product, repo
+
+
+@pytest.fixture
+def git_product(git_house: House) -> House:
     """mcp-server-git over a repository with one commit and one changed file."""
-    python, repo = git_server(), tmp_path / "repo"
-    git(tmp_path, "init", "--quiet", "--initial-branch", "main", str(repo))
+    product, repo = git_house
+    shutil.rmtree(repo)
+    return product, _repository(repo)
+
+
+def _repository(repo: Path) -> Path:
+    git(repo.parent, "init", "--quiet", "--initial-branch", "main", str(repo))
     (repo / "a.md").write_text("one\n")
     git(repo, "add", "a.md")
     git(repo, *WHO, "commit", "--quiet", "-m", "first")
     git(repo, "config", "user.name", "Ann")
     git(repo, "config", "user.email", "ann@example.com")
     (repo / "a.md").write_text("two\n")
-    server = reviewed("git", str(python), "-m", "mcp_server_git", "--repository", str(repo))
-    async with running_product(tmp_path / "home", servers=[server]) as product:
-        await read_by_ann(product, server.name)
-        yield product, repo
+    return repo
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -116,17 +154,24 @@ def jira_product(atlassian: tuple[Product, Rest]) -> tuple[Product, Rest]:
     return product, rest
 
 
-@pytest.fixture
-async def github_product(tmp_path: Path) -> AsyncIterator[tuple[Product, Rest]]:
-    """@modelcontextprotocol/server-github against a local GitHub."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def github_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Product, Rest]]:
     script = npm_servers() / "@modelcontextprotocol" / "server-github" / "dist" / "index.js"
     async with serving(github()) as rest:
         env = {"GITHUB_PERSONAL_ACCESS_TOKEN": "token", "LOCAL_API": rest.url}
         local = Path(__file__).with_name("to_local.mjs").as_uri()
         server = reviewed("github", NODE, "--import", local, str(script), **env)
-        async with running_product(tmp_path / "home", servers=[server]) as product:
-            await read_by_ann(product, server.name)
+        async with _house(tmp_path_factory.mktemp("github"), server) as product:
             yield product, rest
+
+
+@pytest.fixture
+def github_product(github_house: tuple[Product, Rest]) -> tuple[Product, Rest]:
+    """@modelcontextprotocol/server-github against a local GitHub as it was at the start."""
+    product, rest = github_house
+    rest.calls.clear()
+    rest.state = github().state
+    return product, rest
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -11,7 +11,7 @@ from tests.foreign.thread import Thread, text_in
 from tests.product import OPS, Product
 from workspace.state import Message
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 ProductAndFolder = tuple[Product, Path]
 
 

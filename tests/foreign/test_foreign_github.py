@@ -10,7 +10,7 @@ from tests.foreign.rest_fake import Rest, sha
 from tests.foreign.thread import Thread
 from tests.product import Product
 
-pytestmark = [pytest.mark.node, pytest.mark.slow]
+pytestmark = [pytest.mark.node, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 ProductAndRest = tuple[Product, Rest]
 
 REPO = {"owner": "acme", "repo": "app"}

@@ -11,7 +11,7 @@ import pytest
 from tests.foreign.thread import Thread
 from tests.product import Product
 
-pytestmark = [pytest.mark.node, pytest.mark.slow]
+pytestmark = [pytest.mark.node, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 ProductAndFolder = tuple[Product, Path]
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["likes tea"]}
