@@ -1,4 +1,4 @@
-"""The edge in both modes, and in one where the mode does not matter."""
+"""The edge in both modes, or in one where the mode does not matter."""
 
 from __future__ import annotations
 
@@ -27,12 +27,18 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["socket", "http"])
-async def edge(
+async def both_modes(
     request: pytest.FixtureRequest, ready_url: str, redis_url: str, unhurried: None
 ) -> AsyncIterator[Edge]:
-    """Each test in both modes."""
+    """Each test in both modes: for what the way in may change (answers to forms, commands, forged requests)."""
     async with joined(request.param, ready_url, redis_url) as running:
         yield running
+
+
+@pytest.fixture
+def edge(http: Edge) -> Edge:
+    """For what happens behind the way in, which is the same for both modes."""
+    return http
 
 
 @pytest.fixture

@@ -16,6 +16,12 @@ DEPTH = 2  # of the parts of a payload that are changed
 PHRASE = {"type": "plain_text_input"}
 
 
+@pytest.fixture
+def edge(both_modes: Edge) -> Edge:
+    """Whatever the way in, nothing forged gets through."""
+    return both_modes
+
+
 async def shredding(edge: Edge) -> Card:
     edge.desk.notes["a.md"] = "hello"
     return await edge.propose("shred", path="a.md")

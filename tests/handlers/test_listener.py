@@ -20,6 +20,12 @@ from views import modals
 
 
 @pytest.fixture
+def edge(both_modes: Edge) -> Edge:
+    """Each answer by both ways."""
+    return both_modes
+
+
+@pytest.fixture
 def unhurried() -> None:
     """Here time is the subject."""
 

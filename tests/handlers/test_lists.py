@@ -8,6 +8,12 @@ from tests.slack_app import ANN, BEN, CLEO, OPS, Card, Edge, said_in
 from workspace.state import Message
 
 
+@pytest.fixture
+def edge(both_modes: Edge) -> Edge:
+    """Commands and App Home by both ways."""
+    return both_modes
+
+
 async def done(edge: Edge, path: str = "a.md") -> Card:
     card = await edge.propose("write", path=path, content="hello")
     await card.click("confirm")

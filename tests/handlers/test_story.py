@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gate.rules.tool import ToolSpec
 from tests.gate.fake_tools import TEXT, schema
 from tests.slack_app import ANN, OPS, TEAM, Card, Edge, said_in, says
 from tests.views.samples import shown
+
+
+@pytest.fixture
+def edge(both_modes: Edge) -> Edge:
+    """The whole story in both modes."""
+    return both_modes
 
 
 async def opened(card: Card, callback: str, user: str = ANN):
