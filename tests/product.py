@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from bot.demo import local, sample_files
 from bot.settings import Settings
 from bot.wiring import Parts, build
 from gate.rules.ports import Limits
+from servers.sandbox.calling import SANDBOX
 from storage.migrate import migrate
 from tests.plain_messages import assert_plain
 from tools.mcp.server_config import ServerConfig
@@ -59,6 +61,15 @@ def _put_tables(database: Path) -> None:
 
 
 @asynccontextmanager
+async def _kept(parts: AbstractAsyncContextManager[Parts]) -> AsyncIterator[Parts]:
+    """The parts, whose end leaves the process that opens files to the next test: it loads libraries for a second. It
+    ends with this process."""
+    with patch.object(SANDBOX, "stop", lambda: None):
+        async with parts as made:
+            yield made
+
+
+@asynccontextmanager
 async def running_product(
     home: Path,
     *,
@@ -82,7 +93,7 @@ async def running_product(
         settings = replace(settings, policy=home / "policy.yaml")
     ws, files = Workspace(), sample_files(home / "files")
     try:
-        async with build(local(settings, await ws.start(), ws.installation, files)) as parts:
+        async with _kept(build(local(settings, await ws.start(), ws.installation, files))) as parts:
             await ws.settled()
             yield Product(ws, files, parts)
             assert ws.refused == []
