@@ -151,40 +151,46 @@ async def stage(tmp_path: Path, redis_url: str) -> AsyncIterator[Upgraded]:
 WAITING = ("waiting", "group", "step_waiting", "pressed_all", "voted")
 
 
-@pytest.mark.parametrize("name", WAITING)
-async def test_what_waited_is_asked_anew_in_words_and_runs_only_after_another_yes(
-    stage: Upgraded, name: str
-) -> None:
+async def test_what_waited_is_asked_anew_in_words_and_runs_only_after_another_yes(stage: Upgraded) -> None:
     """Nothing shows that a row without a MAC is as it was shown. One is for two others to confirm."""
-    person = "U_CLEO" if name == "voted" else ANN
+    for name in WAITING:
+        person = "U_CLEO" if name == "voted" else ANN
+        new = await _asked_anew(stage, name, person)
+        assert (await stage.confirm(new, person)).ok
+        await stage.play()
+        # Who asks is one of no two others.
+        expected = State.PREPARED if name == "voted" else State.SUCCEEDED
+        assert (await stage.now(new.id)).state is expected, name
+
+
+async def _asked_anew(stage: Upgraded, name: str, person: str) -> Action:
+    """What stands in the place of an action after a yes to its old card, which has done nothing else."""
     old = await stage.action(name)
     with nothing_ran(stage):
         said = await stage.confirm(old, person)
         await stage.play()
     assert (said.code, said.text.startswith("I was updated since this card was made")) == ("changed", True)
     assert (await stage.now(old.id)).state is State.CANCELLED
-    (new,) = [
-        one for one in await stage.ledger.pending(TEAM, session=stage.thread(name)) if one.renews == old.id
-    ]
-    assert (new.args, new.requester, new.flaw, new.id in stage.wall.cards) == (
-        old.args,
-        old.requester,
-        "",
-        True,
-    )
-    assert (await stage.confirm(new, person)).ok
-    await stage.play()
-    done = (await stage.now(new.id)).state
-    assert done is (
-        State.PREPARED if name == "voted" else State.SUCCEEDED
-    )  # who asks is one of no two others
+    waiting = await stage.ledger.pending(TEAM, session=stage.thread(name))
+    (new,) = [one for one in waiting if one.renews == old.id]
+    assert (new.args, new.requester, new.flaw) == (old.args, old.requester, "")
+    assert new.id in stage.wall.cards
+    return new
 
 
-async def test_what_was_approved_and_had_not_begun_is_asked_anew_by_itself(stage: Upgraded) -> None:
-    old = await stage.action("approved")
+async def test_what_was_approved_or_unread_when_version_1_was_ended_goes_on_by_itself(
+    stage: Upgraded,
+) -> None:
+    old = await stage.action("approved")  # and had not begun: it is asked anew
     assert old.state is State.CANCELLED
     (new,) = await stage.ledger.pending(TEAM, session=stage.thread("approved"))
     assert (new.renews, new.args, new.flaw) == (old.id, old.args, "")
+    plan_running = await stage.task("plan_running")
+    assert plan_running.state is TaskState.SATISFACTION
+    thread = plan_running.session.thread
+    assert [args["path"] for _, args in stage.desk.calls] == [f"{thread}-{name}.md" for name in "ab"]
+    (unread,) = await stage.ledger.tasks_of(stage.thread("unread"))
+    assert (unread.text, unread.state) == ("hello", TaskState.DONE)
 
 
 async def test_a_call_that_the_process_died_in_becomes_unknown_and_is_not_repeated(stage: Upgraded) -> None:
@@ -197,14 +203,6 @@ async def test_a_call_that_the_process_died_in_becomes_unknown_and_is_not_repeat
     assert (await resolve_unknown.resolve(stage.world, stage.press(action), False)).ok
     await stage.play()
     assert (await stage.action("executing")).state is State.FAILED
-
-
-async def test_an_approved_plan_runs_to_its_end(stage: Upgraded) -> None:
-    task = await stage.task("plan_running")
-    assert task.state is TaskState.SATISFACTION
-    assert [args["path"] for _, args in stage.desk.calls] == [
-        f"{task.session.thread}-{name}.md" for name in "ab"
-    ]
 
 
 async def test_a_plan_that_waits_is_approved_and_a_paused_one_goes_on(stage: Upgraded) -> None:
@@ -248,11 +246,6 @@ async def test_what_is_over_stays_and_what_is_open_is_for_people(stage: Upgraded
     assert (await result_review.approve(stage.world, stage.press(held))).code == "released"
     await stage.play()
     assert (await stage.action("unknown")).state is State.SUCCEEDED
-
-
-async def test_the_message_that_nobody_had_read_is_read(stage: Upgraded) -> None:
-    (task,) = await stage.ledger.tasks_of(stage.thread("unread"))
-    assert (task.text, task.state) == ("hello", TaskState.DONE)
 
 
 async def test_tokens_webhooks_people_and_pins_count_and_grants_have_ended(stage: Upgraded) -> None:
