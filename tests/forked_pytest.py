@@ -19,6 +19,7 @@ import pytest
 LIBRARIES = (
     "aiohttp.web",
     "alembic.command",
+    "anyio._backends._asyncio",
     "cryptography.hazmat.primitives.ciphers.aead",
     "dbos",
     "hypothesis",
@@ -27,10 +28,13 @@ LIBRARIES = (
     "psycopg",
     "pydantic",
     "redis.asyncio",
-    "slack_sdk",
+    "slack_sdk.web.async_client",
+    "sqlalchemy.dialects.sqlite.aiosqlite",
     "sqlalchemy.ext.asyncio",
     "starlette.applications",
+    "unittest.mock",
     "uvicorn",
+    "xdist.scheduler",
     "yaml",
 )
 # pytest would rewrite the assertions of those that come with a plugin for it, and warns that it is too late.
