@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from gate.actions import edit
-from gate.rules import thread_commands
 from gate.rules.action_states import State
+from gate.rules.build_intent import intent
+from gate.rules.feedback import classify_feedback, is_thanks
 from gate.rules.planner_port import Call, Implement, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Note, Posted
@@ -17,12 +19,14 @@ from gate.rules.reviews import Phase
 from gate.rules.settings import Switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
+from gate.rules.thread_commands import YES, is_yes
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
 
-YESES = sorted(thread_commands.YES)  # a model may ask for any of them
+# A model may ask for any of them. These stand for all: each other one is heard as one of these, here and elsewhere.
+YESES = ("yes", "confirm", "go ahead")
 CHANGE = Propose((Call("desk", "write", {"path": "own.md", "content": "mine"}),))
 PLAN = proposes(write("a.md"), write("b.md"))
 
@@ -40,6 +44,14 @@ async def beside_a_plan(stage: Scene) -> Task:
     task = await newest(stage)
     assert task.state is S.PLAN_REVIEW
     return task
+
+
+def test_what_stands_for_every_yes_is_heard_as_all_of_them_are() -> None:
+    def heard(words: Iterable[str]) -> set[tuple[object, ...]]:
+        return {(is_thanks(word), classify_feedback(word), intent(word).kind) for word in words}
+
+    assert heard(YESES) == heard(YES)
+    assert all(map(is_yes, YES))
 
 
 @pytest.mark.parametrize("word", ["continue", "go on", "retry", "skip", "and use b.md"])
