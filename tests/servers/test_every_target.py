@@ -378,9 +378,8 @@ def test_lists_of_paths_and_any_blank_behind_one_hide_no_target(path: str, form:
     assert judged(undeclared("store"), args).verdict is Verdict.TYPED
 
 
-@pytest.mark.parametrize("name", SECRET_NAMES)
-def test_every_name_that_patterns_are_held_against_is_one_of_a_secret_file(name: str) -> None:
-    assert paths.is_secret(name)
+def test_every_name_that_patterns_are_held_against_is_one_of_a_secret_file() -> None:
+    assert [name for name in SECRET_NAMES if not paths.is_secret(name)] == []
 
 
 GLOBS = """

@@ -536,14 +536,12 @@ def kind(text):
 
 
 # promise: TASK-14
-@pytest.mark.parametrize("text", EVERY_ASKING)
-def test_it_asks_to_build(text):
-    assert kind(text) == "implement", intent(text).because
+def test_it_asks_to_build():
+    assert [(text, intent(text).because) for text in EVERY_ASKING if kind(text) != "implement"] == []
 
 
-@pytest.mark.parametrize("text", EVERY_TALKING)
-def test_it_is_talk(text):
-    assert kind(text) == "talk", intent(text).because
+def test_it_is_talk():
+    assert [(text, intent(text).because) for text in EVERY_TALKING if kind(text) != "talk"] == []
 
 
 def test_every_trigger_stands_in_both_meanings():
@@ -575,7 +573,6 @@ def test_the_words_that_decided_are_named(text, because):
     assert intent(text).because == because
 
 
-@pytest.mark.parametrize("plain", PLAIN)
 @pytest.mark.parametrize(
     "dress",
     [
@@ -592,9 +589,9 @@ def test_the_words_that_decided_are_named(text, because):
         "please {}",
     ],
 )
-def test_what_stands_around_a_command_does_not_hide_it(plain, dress):
-    assert kind(dress.format(plain)) == "implement"
-    assert kind(dress.format(plain.upper())) == "implement"
+def test_what_stands_around_a_command_does_not_hide_it(dress):
+    texts = [dress.format(said) for plain in PLAIN for said in (plain, plain.upper())]
+    assert [text for text in texts if kind(text) != "implement"] == []
 
 
 @pytest.mark.parametrize("plain", PLAIN)
@@ -614,9 +611,9 @@ def test_full_width_letters_are_letters(plain):
         "{} - tell me more first", "{}, but first explain the costs", "they would {}", "I want to {}", "we could {}",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("plain", PLAIN)
-def test_quoting_asking_back_refusing_and_supposing_is_talk(plain, turned):
-    assert kind(turned.format(plain)) == "talk", intent(turned.format(plain)).because
+def test_quoting_asking_back_refusing_and_supposing_is_talk(turned):
+    texts = [turned.format(plain) for plain in PLAIN]
+    assert [(text, intent(text).because) for text in texts if kind(text) != "talk"] == []
 
 
 ANY = st.text(st.characters(codec=None), max_size=200)

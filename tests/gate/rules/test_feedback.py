@@ -46,9 +46,9 @@ def forms(text: str) -> list[str]:
     return [one for line in text.strip("\n").splitlines() for one in line.split("|")]
 
 
-@pytest.mark.parametrize("text", [*forms(THANKS), "  ok,\n thanks \n", "*thanks*", "_Looks good to me_"])
-def test_thanks_and_approval_are_known(text: str) -> None:
-    assert classify_feedback(text) is FeedbackKind.THANKS
+def test_thanks_and_approval_are_known() -> None:
+    texts = [*forms(THANKS), "  ok,\n thanks \n", "*thanks*", "_Looks good to me_"]
+    assert [text for text in texts if classify_feedback(text) is not FeedbackKind.THANKS] == []
 
 
 @pytest.mark.parametrize("text", forms(CHANGES))

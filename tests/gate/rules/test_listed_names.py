@@ -126,17 +126,17 @@ def test_there_are_forty_of_both() -> None:
 
 
 @pytest.mark.parametrize("argument", ["value", "input", "files"])
-@pytest.mark.parametrize("text", LISTS)
-def test_a_secret_file_is_asked_about_wherever_it_stands_in_a_list(text: str, argument: str) -> None:
-    assert judged({argument: text}).secret
-    assert judged({"options": {argument: [text]}}).secret
-    assert changed({argument: text}).verdict is Verdict.TYPED
+def test_a_secret_file_is_asked_about_wherever_it_stands_in_a_list(argument: str) -> None:
+    for text in LISTS:
+        assert judged({argument: text}).secret, text
+        assert judged({"options": {argument: [text]}}).secret, text
+        assert changed({argument: text}).verdict is Verdict.TYPED, text
 
 
-@pytest.mark.parametrize("text", SENTENCES)
-def test_a_sentence_a_table_or_code_is_no_list(text: str) -> None:
-    assert judged({"value": text}).verdict is Verdict.RUN
-    assert judged({"new": text + "\n", "note": f"{text}\n\nThanks"}).verdict is Verdict.RUN
+def test_a_sentence_a_table_or_code_is_no_list() -> None:
+    for text in SENTENCES:
+        assert judged({"value": text}).verdict is Verdict.RUN, text
+        assert judged({"new": text + "\n", "note": f"{text}\n\nThanks"}).verdict is Verdict.RUN, text
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,9 @@ The report was sent by Ann.
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", CLAIMS)
-def test_a_claim_is_seen(text: str) -> None:
-    assert claims_outcome(text)
-    assert claims_outcome(f"The folder is large. {text}")
+def test_a_claim_is_seen() -> None:
+    texts = [said for text in CLAIMS for said in (text, f"The folder is large. {text}")]
+    assert [text for text in texts if not claims_outcome(text)] == []
 
 
 @pytest.mark.parametrize("text", NONE)

@@ -8,10 +8,10 @@ from gate.rules.action_states import ARROWS, FINAL, Event, NoSuchArrow, State, a
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))
-@pytest.mark.parametrize("event", list(Event))
-def test_a_final_state_accepts_nothing(state, event):
-    with pytest.raises(NoSuchArrow):
-        after(state, event)
+def test_a_final_state_accepts_nothing(state):
+    for event in Event:
+        with pytest.raises(NoSuchArrow):
+            after(state, event)
 
 
 def test_the_final_states_are_the_ones_the_design_names():

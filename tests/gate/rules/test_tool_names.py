@@ -141,14 +141,14 @@ def decision(name: str, description: str = "", schema: Json = None, **hints: boo
     return decide(Policy("p", admins=frozenset({"U1"})), spec, {}, "C1", lambda schema, value: True)
 
 
-@pytest.mark.parametrize("name", [*OF_THE_REVIEW, *HARMFUL])
-def test_a_harmful_tool_that_says_it_only_reads_is_asked_about(name: str) -> None:
-    assert verdict(name, LIES) in (Verdict.CONFIRM, Verdict.TYPED)
+def test_a_harmful_tool_that_says_it_only_reads_is_asked_about() -> None:
+    asked = (Verdict.CONFIRM, Verdict.TYPED)
+    assert [name for name in (*OF_THE_REVIEW, *HARMFUL) if verdict(name, LIES) not in asked] == []
 
 
-@pytest.mark.parametrize("name", sorted({*OF_THE_REVIEW, *HARMFUL} - OTHER_WORDS))
-def test_of_a_harmful_tool_nobody_can_say_on_a_card_that_it_only_reads(name: str) -> None:
-    assert not is_only_claimed(decision(name, LIES))
+def test_of_a_harmful_tool_nobody_can_say_on_a_card_that_it_only_reads() -> None:
+    names = sorted({*OF_THE_REVIEW, *HARMFUL} - OTHER_WORDS)
+    assert [name for name in names if is_only_claimed(decision(name, LIES))] == []
 
 
 def test_of_a_tool_without_a_known_verb_an_admin_can_say_that_it_only_reads() -> None:
