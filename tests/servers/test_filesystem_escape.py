@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, server
+from servers.filesystem import disk
 from servers.filesystem.paths import Spot
 from tests.servers.files import Ask, files, sample, tree
 
@@ -276,16 +275,21 @@ async def test_a_manifest_of_eight_gigabytes_is_not_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("what", ["folder", "link"])
-def test_a_lock_that_others_put_in_its_place_is_named(tmp_path: Path, what: str) -> None:
+async def test_a_lock_that_others_put_in_its_place_is_named(
+    tmp_path: Path, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It keeps the server from no start, where it is logged, and from each change."""
     lock = tmp_path / ".countersign" / "lock"
     lock.parent.mkdir()
     if what == "folder":
         lock.mkdir()
     else:
         lock.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ToolError, match="lock cannot be opened"):
-        server([tmp_path])
+    async with files(tmp_path) as ask:
+        assert "lock cannot be opened" in caplog.text
+        assert "lock cannot be opened" in await ask.refused("write_file", path="a.md", content="a")
     assert not (tmp_path / "elsewhere").exists()
+    assert not (tmp_path / "a.md").exists()
 
 
 @pytest.mark.parametrize("becomes", ["link", "pipe", "folder"])
