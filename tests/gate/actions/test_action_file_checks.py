@@ -125,9 +125,9 @@ async def test_no_names_of_files_hold_the_loop_up(
 
 async def test_names_that_a_confirmed_search_asks_for_hold_the_loop_up_no_more_than_what_it_finds() -> None:
     """Each is held against each."""
-    asked = [f"{number:x}.pem" for number in range(300)]
+    asked = [f"{number:x}.pem" for number in range(900)]
     call = MadeCall(SEARCH, {"path": "q", "patterns": asked}, "C1", is_confirmed=True)
-    gated = [f"a/x{number:x}.pem" for number in range(300)]
+    gated = [f"a/x{number:x}.pem" for number in range(900)]
     await never_holds_up(lambda _: without_gated_files(world(), call, found(gated)))
 
 
