@@ -16,7 +16,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from bot.http_limits import HttpLimits, fitted, network_of
 from bot.parse_queue import HANDLED, Meter, ParseQueue
-from bot.refusals import HEAD_BYTES, HEAD_TOO_LARGE, refusal
+from bot.refusals import HEAD_BYTES, HEAD_TOO_LARGE, METHOD_BYTES, NO_PATH, asks_for_a_path, refusal
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
 from handlers.api.request import IDENTIFY, SLACK
@@ -40,11 +40,13 @@ LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
     "made way for a newer connection before anything of theirs was authenticated",
     "made way for a newer connection with a token",
     "found every connection in use",
-    "sent something that is not HTTP",
+    "asked for no path, or sent something that is not HTTP",
     "went away before they were answered",
 )
 NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a request whose connection is lost
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
+# Of a body, after headers that had their turn: a signed click has no more. To take over a piece costs microseconds.
+WITHOUT_TURN = 64 * 1024
 END_OF_HEADERS = b"\r\n\r\n"
 
 
@@ -202,6 +204,8 @@ class Connection(asyncio.BufferedProtocol):
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
         self._stalled: asyncio.TimerHandle | None = None  # the other side does not read
         self._head = 0  # bytes of the headers of the next request that were given to aiohttp
+        self._start = b""  # the first of them
+        self._without_turn = 0  # bytes of the body that wait for no turn
         self._meter: Meter | None = None  # of the request at hand, of a stranger
         self._identified = False  # who has sent the request at hand
         self.address = self.sender = ""  # the sender of the last request that was authenticated
@@ -219,7 +223,7 @@ class Connection(asyncio.BufferedProtocol):
     def begin(self, request: web.BaseRequest) -> None:
         """A request has arrived as far as the end of its headers."""
         self._request, self._beginning, self._identified = request, False, False
-        self._body = request.content_length or 0
+        self._body, self._without_turn = request.content_length or 0, WITHOUT_TURN
         request[IDENTIFY] = self._identify
         if not self.sender:
             self._all.queue.charge(-HANDLED)  # from here on it is metered
@@ -296,6 +300,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         if self.sender:
             return self._parse()
+        if self._body and self._without_turn > 0:
+            return self._all.queue.timed(self._parse)
         self._queued = True
         self._all.queue.run(self.address, self._parse)
 
@@ -307,13 +313,19 @@ class Connection(asyncio.BufferedProtocol):
         if self._body:
             end = min(self._body, len(self._held))
             self._body -= end
+            self._without_turn -= end
         else:
             end = self._end_of_headers()
             self._head += end
+            self._start += self._held[: min(end, METHOD_BYTES)]
+            if not asks_for_a_path(self._start):
+                self._all.count(MALFORMED)
+                return self._refuse(NO_PATH)
             if self._head > HEAD_BYTES:
-                return self._refuse_head()
+                return self._refuse(HEAD_TOO_LARGE)
+            self._start = self._start[:METHOD_BYTES]
             if self._beginning:
-                self._head = 0
+                self._head, self._start = 0, b""
         piece = bytes(self._held[:end])
         del self._held[:end]
         # Before it is given to aiohttp, which may pause again, and knows nothing of our pause.
@@ -340,12 +352,12 @@ class Connection(asyncio.BufferedProtocol):
         self._tail, self._beginning, self._given = b"", True, asyncio.get_running_loop().time()
         return end
 
-    def _refuse_head(self) -> None:
-        """Answer instead of aiohttp, which has no bound for all headers together and keeps them all."""
+    def _refuse(self, answer: bytes) -> None:
+        """Answer instead of aiohttp, which keeps headers without a bound, and takes long for some that they ask for."""
         assert self._transport is not None
         self._beginning = False
         self.discard()
-        self._transport.write(HEAD_TOO_LARGE)
+        self._transport.write(answer)
         self._transport.write_eof()  # not closed: what still comes would end it before the answer is read
 
     def discard(self) -> None:

@@ -39,7 +39,7 @@ class ParseQueue:
         if self._left <= 0 or address in self._waiting:
             self._waiting.setdefault(address, deque()).append(parse)
             return False
-        self._timed(parse)
+        self.timed(parse)
         return True
 
     def charge(self, seconds: float) -> None:
@@ -51,7 +51,8 @@ class ParseQueue:
     def meter(self) -> Meter:
         return Meter(self.charge, self._clock)
 
-    def _timed(self, parse: Callable[[], None]) -> None:
+    def timed(self, parse: Callable[[], None]) -> None:
+        """Parse now, on the strangers' time."""
         began = self._clock()
         try:
             parse()
@@ -67,7 +68,7 @@ class ParseQueue:
             parse = pieces.popleft()
             if pieces:
                 self._waiting[address] = pieces  # behind the others
-            self._timed(parse)
+            self.timed(parse)
 
     def close(self) -> None:
         """Parse nothing more."""

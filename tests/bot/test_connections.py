@@ -665,6 +665,51 @@ async def test_a_path_of_many_parts_is_refused_before_the_router_looks_for_it() 
         assert "404" in await get(port, "/a" * 20 + "?" + "/" * 4_000)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET http://" + "xn--a." * 1_300 + "/signed",
+        "CONNECT xn--a:443",
+        "connect xn--a:443",
+        "GET xn--a/signed",
+        "OPTIONS *",
+        "GET\thttp://xn--a",
+        "A" * 40,
+    ],
+)
+async def test_what_asks_for_no_path_is_refused_before_anything_looks_for_a_host_in_it(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = list[str]()
+    monkeypatch.setattr(RequestHandler, "data_received", lambda self, data: hosts.append(data.decode()))
+    whole = f"{line} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    for piece in (len(whole), 1 if len(whole) < 100 else 1_000):
+        async with served() as port, opened(port, 1, b"") as [(reader, writer)]:
+            async with asyncio.timeout(10):
+                for at in range(0, len(whole), piece):
+                    writer.write(whole[at : at + piece])
+                    await writer.drain()
+                    await asyncio.sleep(0)
+                said = (await reader.read()).decode()
+        assert said.startswith("HTTP/1.1 400 Bad Request")
+        assert "no_path" in said
+    assert not any("xn--" in one for one in hosts)
+
+
+async def test_the_body_of_a_click_waits_for_one_turn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where hundreds of addresses take turns, each of those that a click waits for takes long."""
+    turns, real = list[str](), ParseQueue.run
+
+    def noted(self: ParseQueue, address: str, parse: Callable[[], None]) -> bool:
+        turns.append(address)
+        return real(self, address, parse)
+
+    monkeypatch.setattr(ParseQueue, "run", noted)
+    async with served() as port:
+        assert "200" in await answer(port, encoded("identity", b"a" * 60_000))
+    assert len(turns) == 1
+
+
 async def test_headers_of_more_than_some_bytes_together_are_refused_and_not_parsed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
