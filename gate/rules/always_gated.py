@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from gate.rules.action import CallClass, Json
-from gate.rules.command_tools import RUNS, field_names, runs_commands
+from gate.rules.command_tools import READ_VERBS, RUNS, field_names, runs_commands
 from gate.rules.policy import About, Rule
 from gate.rules.production_files import PRODUCTION
 from gate.rules.secret_files import SECRET_FILE
@@ -54,6 +54,7 @@ VERBS = frozenset(
     "clean cleanup clear del delete deletes deleting deltree destroy destroys discard empty erase erases nuke "
     "obliterate purge purges remove removes removing rm rmdir rmtree shred trash unlink wipe wipes".split()
 )
+CONJUNCTIONS = frozenset({"and", "or", "then", "with", "after"})
 OF_FILES = frozenset({"deltree", "rm", "rmdir", "rmtree"})  # they take away nothing else
 KEEPING = frozenset({"recover", "restore", "undelete", "untrash"})  # from the trash
 THINGS = frozenset(
@@ -81,7 +82,15 @@ def _said(full_name: str) -> frozenset[str]:
     return frozenset(words(full_name.partition(".")[2]))
 
 
+def _only_looks(full_name: str) -> bool:
+    """Whether a name begins with a verb that reads and adds no second one: `list_empty_folders`."""
+    said = words(full_name.partition(".")[2])
+    return bool(said) and said[0] in READ_VERBS and CONJUNCTIONS.isdisjoint(said)
+
+
 def _deletes(full_name: str, _: Json) -> bool:
+    if _only_looks(full_name):
+        return False
     said = _said(full_name)
     verbs = said & VERBS
     alone = said & OF_FILES or VERBS.issuperset(words(full_name.rpartition(".")[2]) or [""])
@@ -90,6 +99,8 @@ def _deletes(full_name: str, _: Json) -> bool:
 
 
 def _drops(full_name: str, _: Json) -> bool:
+    if _only_looks(full_name):
+        return False
     said = _said(full_name)
     return bool((said & DROPPING and said & TABLES) or said & JOINED["tables"])
 
@@ -107,7 +118,7 @@ def _is_shell(full_name: str, args: Json) -> bool:
 
 def _is_database(full_name: str, args: Json) -> bool:
     """Whether a tool runs statements, by a word of its name or the name of an argument."""
-    if not (DATABASE | set(DATABASES.split())).isdisjoint(_said(full_name)):
+    if not _only_looks(full_name) and not (DATABASE | set(DATABASES.split())).isdisjoint(_said(full_name)):
         return True
     return any(not SQL.isdisjoint(words(name[:100])) for name in field_names(args))
 

@@ -71,14 +71,17 @@ SENDS_SOMETHING = "what it asks of an address may change something there"
 
 def class_of_words(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> tuple[CallClass, str]:
     """The class that a call has at least because of a command, a statement or a request in it, and why."""
-    if runs_commands(words, schema, args):
-        if not is_harmless_command(words, args):
-            return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
-        return (CallClass.WRITE, ADDS_SOMETHING) if adds_something(words, args) else (CallClass.READ, "")
-    cls = class_of_statements(words, args)
+    runs = runs_commands(words, schema, args)
+    if runs and not is_harmless_command(words, args):
+        return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
+    cls = class_of_statements(words, args)  # beside a command that only looks, too
+    if cls is CallClass.DESTRUCTIVE:
+        return cls, UNREADABLE_COMMAND
+    if runs and adds_something(words, args):
+        return CallClass.WRITE, ADDS_SOMETHING
     if cls is CallClass.READ and sends_something(words, args):
         return CallClass.WRITE, SENDS_SOMETHING
-    return cls, UNREADABLE_COMMAND if cls is CallClass.DESTRUCTIVE else STATES_CHANGE
+    return cls, STATES_CHANGE
 
 
 def runs_commands(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> bool:

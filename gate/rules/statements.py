@@ -14,9 +14,10 @@ from gate.rules.json_texts import parsed
 from gate.rules.tool_names import words
 
 DATABASE = frozenset(
-    "bigquery clickhouse cypher database databases db duckdb mariadb mongo mongodb mssql mysql neo4j oracle postgres "
+    "bigquery clickhouse cypher database databases db duckdb mariadb mongo mongodb mssql mysql neo oracle postgres "
     "postgresql psql queries query snowflake sql sqlite sqlserver statement statements".split()
 )
+WEAK = frozenset("database databases db queries query statement statements".split())  # of tools of every kind
 SQL = frozenset("ddl dml mysql plsql psql sql sqlite tsql".split())
 ALWAYS = SQL | {"statement", "statements"}  # in a call of a database tool: an argument that is no question
 ASKING = frozenset({"queries", "query", "statement", "statements"})  # also of tools that ask something else
@@ -24,6 +25,7 @@ STATEMENTS = SQL | frozenset("command commands cypher q queries query statement 
 PIPELINES = frozenset("aggregate aggregation pipeline pipelines stage stages".split())
 
 READ_STATEMENT = re.compile(r"(?i)[\s(]*(select|show|describe|desc|explain|values|with|table)\b")
+LISTING = re.compile(r"(?i)\s*(?:show|describe|desc)\b")
 LISTED = re.compile(r"(?i)^\s*show\s{1,90}(create|character\s{1,90}set)\b")
 WRITE_STATEMENT = re.compile(
     r"(?ia)\b(?:(?:insert|update|delete|merge|replace(?!\s{0,9}\()|alter|create|drop|truncate|rename|grant|revoke|attach|"
@@ -34,14 +36,14 @@ WRITE_STATEMENT = re.compile(
     r"(?:dblink\w{0,60}|lo_(?:import|export|unlink|create|put|from_bytea|open|truncate)|lowrite|load_extension|"
     r"load_file|pg_(?:terminate|cancel|reload|rotate|drop|create|switch|logical_emit|promote|file|write|read|backup|"
     r"start|stop)\w{0,60}|writefile|set_config|xp_\w{1,60}|sys_(?:exec|eval)|(?:utl|dbms)_\w{1,60}(?:\.\w{1,60})?)"
-    r"\s{0,90}\()"
+    r"[\"`\]]?\s{0,90}\()"
 )
 BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
 # The first word of a text, or a sign that no question in words begins with
 FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
 IN_QUOTES = (
     r"{0}'(?:[\x20-\x26\x28-\x5b\x5d-\x7e]|''){{0,8000}}'|"
-    r"{0}\"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\"\"){{0,8000}}\""
+    r"{0}\"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\"\"){{0,8000}}\"(?![\s\"]{{0,90}}\()"  # what is called may change something
 )
 # Strings and names on one line, with nothing before them that may make another kind of quote of it
 QUOTED = re.compile(IN_QUOTES.format(r"(?<![\w$@&:?%'\"])"), re.ASCII)
@@ -58,12 +60,12 @@ KINDS = (
 )
 # Verbs, and what follows one that makes a statement of it
 SHAPES = {
-    "delete": r"from\b|top\s{0,9}\(|(?:low_priority|quick|ignore|only)\s{1,9}from\b",
+    "delete": r"from\b|where\b|data\b|\{|top\s{0,9}\(|(?:low_priority|quick|ignore|only)\s{1,9}from\b",
     "drop|create|alter": KINDS,
     "truncate": rf"(?:table\b|{NAMED}\s{{0,9}}(?:;|\Z|cascade\b|restart\b))",
     "update": rf"(?:(?:only|ignore|low_priority|or\s{{1,9}}\w{{1,20}})\s{{1,9}})?{NAMED}"
     r"(?:\s{1,9}(?:as\s{1,9})?\w{1,60})?\s{1,20}set\b",
-    "insert|upsert": r"(?:into|overwrite|ignore|all|or\s{1,9}\w{1,20}\s{1,9}into)\b",
+    "insert|upsert": r"\{|(?:data|into|overwrite|ignore|all|or\s{1,9}\w{1,20}\s{1,9}into)\b",
     "replace": r"into\b",
     "merge": rf"into\b|{NAMED}\s{{1,9}}using\b|\(",
     "grant|revoke": r"[\w ,]{1,200}?\s(?:on|to|from)\b",
@@ -82,8 +84,38 @@ SHAPES = {
     "restore|backup": r"(?:database|log)\b",
     "detach": r"(?:delete|database)\b",
     "bulk": r"insert\b",
+    "clear": r"(?:silent\s{1,9})?(?:graph|default|named|all)\b",
+    "purge": r"(?:binary|master)\b",
+    "flush": r"(?:tables?|privileges|logs|hosts|status)\b",
+    "undrop": KINDS,
+    r"[sx]p_\w{1,60}": r"[N'\"@\w]",
     "mutation": r"(?:\w{1,60}\s{0,9})?[({]",
 }
+# Calls and clauses of other languages that change something, after what they change
+CALLS = re.compile(
+    r"(?i)\.(?:delete|drop|insert|update|remove|replace|save|rename|create|bulkWrite|findOneAnd)\w{0,30}\s{0,9}\(|"
+    r"\bmutation\b\s{0,9}\w{0,60}\s{0,9}[({]|[)}]\s{0,9}(?:detach\s{1,9})?delete\b|"
+    r"[)}]\s{0,9}(?:set|remove)\s{1,9}\w{1,60}\s{0,9}[.:+=]|(?:\A|[)}])\s{0,9}(?:create|merge)\s{0,9}\("
+)
+# How texts in such languages begin that look, and nothing more if they have no word of a change
+LOOKS = re.compile(
+    r"(?i)[\s,(]*(?:\{|(?:optional\s{1,9}match|match|unwind|return|profile|query|fragment|find)\b|"
+    r"db\.[\w.]{1,99}\.(?:find|aggregate|count|distinct|estimated|get|stats)\w{0,30}\()"
+)
+PROSE = re.compile(r"[\w\s,.?!'’“”–-]*")  # what a sentence is written with, and few statements
+# Of what reads as prose, what is hardly any
+CLEAR_AS_PROSE = re.compile(
+    r"(?i)(?<![\w.'-])(?:"
+    r"(?:drop|create|alter|truncate|undrop)\s{1,20}"
+    r"(?:(?:or|replace|temporary|temp|unique|materialized|external)\s{1,9}){0,3}"
+    r"(?:table|database|schema|view|index|keyspace|function|procedure|trigger)\b|"
+    rf"delete\s{{1,20}}from\s{{1,20}}{NAMED}\s{{0,20}}(?:\Z|(?:where|using|returning|limit)\b)|"
+    rf"insert\s{{1,20}}into\s{{1,20}}{NAMED}\s{{1,20}}(?:select|values|default)\b|"
+    rf"merge\s{{1,20}}into\s{{1,20}}{NAMED}\s.{{0,90}}\busing\b|"
+    rf"(?:grant|revoke)\s{{1,20}}[\w ,]{{1,90}}\son\s{{1,20}}{NAMED}\s{{1,20}}(?:to|from)\b|"
+    r"rename\s{1,20}table\b|"
+    r"(?:delete|drop|create|alter|truncate|insert|merge|grant|revoke|update|rename)\s{20})"
+)
 HIDDEN = r"\s{0,20}(?:/\*|--)|\s{20}"  # what follows the verb is too far away to be looked for
 CLEAR = re.compile(
     r"(?i)(?<![\w.$@'\"`-])(?:"
@@ -95,11 +127,14 @@ GATED = re.compile(
     rf"(?i)\b(?:delete\s{{1,20}}from\s{{1,20}}{NAMED}\s{{0,20}}(?:;|\Z|(?:where|using|returning|limit|order)\b)|"
     rf"drop\s{{1,20}}{KINDS}|truncate\s{{1,20}}table\b)"
 )
+WHOLE = re.compile(
+    rf"(?i)\s*(?:delete\s{{1,20}}from|(?:drop|truncate)\s{{1,20}}(?:table|database|schema|view|index))\s{{1,20}}{NAMED}\s*"
+)
 # How a text begins that is a query; and what may be a statement with several parts
 QUERY = re.compile(
     r"(?is)[\s(]*(?:select\b(?:.{0,2000}?(?:\bfrom\b|;)|\s{0,90}[\d*@'\"$])|with\s{1,90}\w{1,90}\s{1,90}as\s{0,90}\()"
 )
-SEVERAL = re.compile(r"(?i)[\s(]*(?:explain|desc|describe|declare|begin|if|use|print|match)\b")
+SEVERAL = re.compile(r"(?i)[\s(]*(?:explain|desc|describe|declare|begin|if|while|use|print|match)\b")
 BEFORE = re.compile(r"(?i)\b(?:begin|then|else|do|as|analy[sz]e|explain|desc|describe|verbose)\Z|\)\Z")
 MOST_SHAPES, FAR = 1_000, 300  # shapes in a text that are looked at; characters before one
 WITHIN = frozenset(
@@ -117,7 +152,7 @@ def class_of_statements(said: Sequence[str], args: Json) -> CallClass:
     found = [_class_of_text(tool, keys, text) for keys, text in texts]
     stated = [(keys, text) for keys, text in texts if keys & STATEMENTS]
     if any(keys & STAGE for keys, _ in texts) or (
-        tool & DATABASE and any(changes(text, bool(tool & SQL or keys & ALWAYS)) for keys, text in stated)
+        tool & DATABASE and any(_is_change(tool, keys, text) for keys, text in stated)
     ):
         return CallClass.DESTRUCTIVE
     if not stated and tool & DATABASE - ASKING and any(_may_change(text) for _, text in texts):
@@ -125,8 +160,26 @@ def class_of_statements(said: Sequence[str], args: Json) -> CallClass:
     return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
 
 
+def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
+    """Whether what a call of a database's tool calls a statement may change something."""
+    if tool & SQL or keys & ALWAYS:
+        return changes(text, True)
+    prose = PROSE.fullmatch(text) is not None
+    if prose and tool & DATABASE <= ASKING and LISTING.match(text):
+        return is_clear_change(text, CLEAR_AS_PROSE)  # “describe how to install it”
+    if prose or tool & DATABASE <= WEAK:
+        clear = not prose and (CALLS.search(text) or CLEAR.search(_bare(text)))
+        return bool(clear) or changes(text, False)
+    # It may be of any language of a database: what is not known to look alone asks.
+    if LOOKS.match(text):
+        return bool(CALLS.search(text) or WRITE_STATEMENT.search(text) or "remove" in text.lower())
+    return changes(text, True)
+
+
 def _may_change(text: str) -> bool:
     """Whether a text that nobody calls a statement is one of several words all the same."""
+    if PROSE.fullmatch(text):
+        return is_clear_change(text, CLEAR_AS_PROSE)
     return " " in text.strip() and changes(text, False)
 
 
@@ -136,12 +189,19 @@ def _class_of_text(tool: Keys, keys: Keys, text: str) -> CallClass:
     if STAGE_TEXT.search(text):
         pipeline = (tool | keys) & (DATABASE | PIPELINES)
         return CallClass.DESTRUCTIVE if pipeline else CallClass.WRITE
-    if is_clear_change(text):
+    said = keys & STATEMENTS
+    if PROSE.fullmatch(text) and not QUERY.match(text) and not (said and (tool & DATABASE or keys & SQL)):
+        if not is_clear_change(text, CLEAR_AS_PROSE):
+            return CallClass.READ
+        return (
+            CallClass.DESTRUCTIVE if tool & DATABASE or (said and WHOLE.fullmatch(text)) else CallClass.WRITE
+        )
+    if is_clear_change(text) or (said and CALLS.search(text)):
         gated = tool & DATABASE or keys & SQL or (keys & STATEMENTS and GATED.search(_bare(text)))
         return CallClass.DESTRUCTIVE if gated else CallClass.WRITE
     if keys & SQL and changes(text, True):
         return CallClass.DESTRUCTIVE
-    queried = keys & STATEMENTS and QUERY.match(text) and changes(text, False)
+    queried = said and QUERY.match(text) and changes(text, False)
     return CallClass.WRITE if queried else CallClass.READ
 
 
@@ -205,11 +265,11 @@ def _escapes(text: str) -> bool:
     return "\\" in text and (BEFORE_QUOTE.search(text) is not None or "\\" in STRING.sub(" ", text))
 
 
-def is_clear_change(text: str) -> bool:
+def is_clear_change(text: str, shapes: re.Pattern[str] = CLEAR) -> bool:
     """Whether a text holds what is clearly a statement that changes something, where a statement may begin."""
     bare = _bare(text)
     several = bool(QUERY.match(text) or SEVERAL.match(text))
-    for count, found in enumerate(CLEAR.finditer(bare)):
+    for count, found in enumerate(shapes.finditer(bare)):
         if several or count >= MOST_SHAPES or _begins(bare, found.start()):
             return True
     return False

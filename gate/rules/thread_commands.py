@@ -46,8 +46,13 @@ NOT_A_NO = re.compile(
     r"(?:actually,?\s+)?(?:no\s+(?:problem|prob|worrie|worry|objection|issue|rush|hurry|doubt|concern|complaint)s?\b"
     r"|no\s+need\s+to\s+(?:ask|wait|worry|stop|cancel)\b"
     r"|(?:don't|do not)\s+(?:worry|hesitate|wait|stop|cancel|ask)\b"
-    r"|never\s?mind\s+(?!it\b|that\b|this\b|then\b|please\b|thanks\b|sorry\b|i\b|just\b|for now\b|about\b)\w)",
+    r"|never\s?mind\s+(?!it\b|that\b|this\b|then\b|please\b|thanks\b|sorry\b|i\b|just\b|for now\b|about\b"
+    r"|everything\b|all\b)\w)",
     re.I,
+)
+# Behind one of those: it is a no all the same
+A_NO_AFTER = re.compile(
+    r"[,;:.!]\s{0,9}(?:please\s{1,9})?(?:cancel|stop|(?:don't|do not) do|leave it)\b", re.I
 )
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
 UNDO = re.compile(
@@ -113,7 +118,10 @@ def begins_with_hold(text: str) -> bool:
 
 def is_no(text: str) -> bool:
     begins = text.strip()
-    return _plain(text) in NO or bool(NO_AT_START.match(begins) and not NOT_A_NO.match(begins))
+    if _plain(text) in NO:
+        return True
+    mild = NOT_A_NO.match(begins) and not A_NO_AFTER.search(begins)
+    return bool(NO_AT_START.match(begins) and not mild)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from gate.actions import resolve_unknown, undo
+from gate.actions.prepare import CallRequest, prepare
+from gate.actions.preview import NOT_QUOTED
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, Verdict
 from gate.rules.action_states import State
 from gate.rules.ids import derive_id
+from gate.rules.planner_port import Call
 from gate.rules.previews import COVERED_BY_REVIEW, NOTIFIES_UNSEEN, TOUCHED_UNSEEN
 from gate.rules.reviews import Phase
-from gate.rules.tool import Each, Read, Show, Summary
+from gate.rules.tool import Answer, Each, Read, ServerUnavailable, Show, Summary
 from gate.rules.unreleased_results import redacted_undo
 from gate.tasks import plan as flow
 from handlers.api import action_responses, task_responses
@@ -74,6 +77,17 @@ async def test_without_a_review_of_that_read_the_card_shows_it(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
     assert HELD in told(action)
     assert COVERED_BY_REVIEW not in told(action)
+
+
+async def test_what_went_wrong_in_a_read_that_a_review_holds_is_not_quoted(desk: Scene):
+    async def call(*_: object) -> Answer:
+        raise ServerUnavailable(f"line 3: {HELD}")
+
+    desk.desk.call = call  # type: ignore[method-assign,assignment]
+    asked = CallRequest("w", desk.session, ANN, Call("desk", "write", {"path": "a.md", "content": "x"}))
+    found = await prepare(desk.world, asked)
+    assert NOT_QUOTED[1:] in str(found)
+    assert HELD not in str(found)
 
 
 async def test_no_words_of_a_recipe_quote_what_a_review_holds(desk: Scene):

@@ -165,6 +165,88 @@ def test_a_statement_is_found_in_whatever_argument_it_stands(name: str, args: Js
     assert judged(name, args).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    "beside", [{"command": "cat"}, {"cmd": "ls"}, {"argv": ["cat"]}, {"exec": "git status"}]
+)
+def test_a_command_that_only_looks_clears_no_statement_beside_it(beside: dict[str, Json]) -> None:
+    for args in ({"queries": ["DELETE FROM users"]}, {"sql": "DROP TABLE users"}):
+        assert judged("query_database", {**args, **beside}).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        '"lo_unlink"(4711)',
+        '"lo_unlink" (4711)',
+        'pg_catalog."lo_unlink"(1)',
+        '"setval"(1, 2)',
+        "`load_file`('a')",
+    ],
+)
+def test_a_function_that_writes_is_found_in_quotes_as_well(called: str) -> None:
+    for name, argument in (("query", "sql"), ("query_database", "query")):
+        assert judged(name, {argument: f"SELECT {called}"}).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize("name", ["neo4j_query", "query_mongodb", "mssql_query", "query_database", "query"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n) DELETE n",
+        "MATCH (n) DETACH DELETE n",
+        "MATCH (n:User) SET n.admin = true",
+        "MATCH (n) REMOVE n.name",
+        "CREATE (n:User)",
+        ",mutation{deleteUser(id:1)}",
+        "query Q { me { id } } mutation M { deleteAll }",
+        "WHILE 1=1 DELETE FROM users",
+        "x: DELETE FROM users",
+        "db.users.deleteMany({})",
+        "sp_executesql N'DROP TABLE a'",
+        "PREFIX : <a> DELETE WHERE { ?a ?b ?c }",
+    ],
+)
+def test_statements_of_other_languages_that_change_something_are_typed_for(name: str, text: str) -> None:
+    assert judged(name, {"query": text}).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("read_neo4j_query", "MATCH (n:User)-[:KNOWS]->(m) RETURN n, m LIMIT 5"),
+        ("read_neo4j_query", "OPTIONAL MATCH (n {name: 'a'}) RETURN n;"),
+        ("query_mongodb", "db.users.find({status: 'new'})"),
+        ("query_graphql", "query Q { viewer { login createdAt } }"),
+        ("query_graphql", "{ me { id } }"),
+        ("query_prometheus", 'sum(rate(http_requests_total{job="api"}[5m])) by (job)'),
+        ("query_issues", "status = Open AND assignee = me ORDER BY created"),
+        ("query_docs", "describe how to install it"),
+    ],
+)
+def test_what_only_looks_in_another_language_runs_without_a_card(name: str, text: str) -> None:
+    assert judged(name, {"query": text}).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete from my list",
+        "create user story",
+        "grant proposal on climate",
+        "merge into main",
+        "update plan",
+        "call centre, who is on duty?",
+        "how do I update my profile and set a photo",
+        "Wie lösche ich einen Eintrag aus der Liste?",
+    ],
+)
+def test_a_search_in_words_runs_without_a_card(text: str) -> None:
+    assert judged("search_notes", {"query": text}).verdict is Verdict.RUN
+    assert judged("list_pages", {"title": text}).verdict is Verdict.RUN
+    listed: Json = {"filter": {"property": "Name", "title": {"contains": text}}}
+    assert judged("query_database", listed).verdict is Verdict.RUN
+
+
 def test_a_message_that_speaks_of_deleting_takes_no_phrase() -> None:
     spec = ToolSpec("s", "send_message", "", "", {}, "d", hints=Hints(False, False))
     for text in ("Delete from the list what you do not need", "DROP TABLE users; was a joke"):

@@ -46,6 +46,19 @@ def test_not_a_yes(text):
 @pytest.mark.parametrize(
     "text",
     [
+        "no problem, cancel it",
+        "don't ask, stop",
+        "never mind everything",
+        "no problem, I changed my mind, don't do it",
+    ],
+)
+def test_a_no_behind_words_that_are_none_cancels(text: str) -> None:
+    assert is_no(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "no problem, go ahead",
         "No worries, do it",
         "don't worry, do it",
