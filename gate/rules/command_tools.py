@@ -60,8 +60,9 @@ GIT_WRITES = frozenset(
 MESSAGE = re.compile(r"(?:(?!(?<![^ ])-[^ ])[\w .,:/!?@+%#…–-]){1,2000}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
-DATABASE = frozenset(
-    "database db mysql postgres postgresql psql query sql sqlite statement statements".split()
+# Tools with these words in their names take statements (statements.py), and no commands
+TAKES_STATEMENTS = frozenset(
+    "database db mysql postgres postgresql query sql sqlite statement statements".split()
 )
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 ADDS_SOMETHING = "its command adds something"
@@ -91,7 +92,7 @@ def runs_commands(words: Sequence[str], schema: Mapping[str, Json], args: Json) 
         named = False
     else:
         named = bool(said & RUNS) or (bool(said & STARTS) and bool(said & STARTED)) or said <= CALLED
-    return (named and not said & DATABASE - {"psql"}) or any(_commands(schema, args))
+    return (named and not said & TAKES_STATEMENTS) or any(_commands(schema, args))
 
 
 def _commands(schema: Mapping[str, Json], args: Json) -> Iterator[str]:
