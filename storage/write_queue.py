@@ -1,6 +1,7 @@
 """Who writes to a SQLite file next, of all threads of this process: first whoever somebody waits for.
 
-SQLite alone would let them draw lots, by sleeping and trying again. Here each comes in the order in which they came.
+SQLite alone would let them draw lots, by sleeping and trying again. Here people take turns, so that a flood of one
+holds nobody else up, and what each wants written is written in the order in which it came.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections import deque
+from bisect import insort
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakValueDictionary
+
+from gate.rules.jobs import OWNER
 
 LOCKED = "database is locked"  # SQLite's own words
 WRITE_STATEMENTS = (
@@ -32,7 +36,43 @@ class Waiter:
     """Of one that waits. `go` tells them that it is their turn, on whatever thread."""
 
     go: Callable[[], object]
+    owner: str = ""  # for whom
     called: bool = False
+
+
+class Line:
+    """Those who wait, in rounds: in each of them every owner has one turn.
+
+    Each step leaves a list that is in order, as others may leave between any two (see WriteQueue).
+    """
+
+    def __init__(self) -> None:
+        self._places: list[tuple[int, int, Waiter]] = []  # the round and a number, by which they are sorted
+        self._numbers = count()
+        self._round = 0  # of whoever was called last
+        self._last: dict[str, int] = {}  # the round of each owner's last place
+
+    def join(self, place: Waiter) -> None:
+        turn = max(self._round, self._last.get(place.owner, 0)) + 1
+        self._last[place.owner] = turn
+        insort(self._places, (turn, next(self._numbers), place))
+
+    def call(self) -> Waiter | None:
+        """Take out whose turn it is, None where nobody waits."""
+        if not self._places:
+            self._last.clear()
+            return None
+        self._round, _, place = self._places.pop(0)
+        return place
+
+    def leave(self, place: Waiter) -> bool:
+        """Take one out. Whether it was there."""
+        with suppress(ValueError):
+            for entry in tuple(self._places):
+                if entry[2] is place:
+                    self._places.remove(entry)  # unless it was called just now
+                    return True
+        return False
 
 
 class WriteQueue:
@@ -45,8 +85,8 @@ class WriteQueue:
     def __init__(self) -> None:
         self._guard = threading.RLock()
         self._taken = False
-        self._first: deque[Waiter] = deque()
-        self._then: deque[Waiter] = deque()
+        self._first = Line()
+        self._then = Line()
 
     async def acquire(self, seconds: float, first: bool = False) -> None:
         """Wait for one's turn without holding up the loop. `first`: somebody waits for what will be written.
@@ -83,32 +123,29 @@ class WriteQueue:
         """It is the next one's turn."""
         while True:
             with self._guard:
-                waiting = self._first or self._then
-                if not waiting:
+                place = self._first.call() or self._then.call()
+                if place is None:
                     self._taken = False
                     return
-                place = waiting.popleft()
                 place.called = True
             with suppress(RuntimeError):  # the loop that it waited on is gone
                 place.go()
                 return
 
     def _join(self, go: Callable[[], object], first: bool) -> Waiter:
-        place = Waiter(go)
+        place = Waiter(go, OWNER.get())
         line = self._first if first else self._then
         with self._guard:
-            line.append(place)
+            line.join(place)
             if not self._taken:  # then nobody else waits either
-                line.remove(place)
+                line.leave(place)
                 self._taken = place.called = True
         return place
 
     def _give_up(self, place: Waiter) -> None:
         with self._guard:
-            for waiting in (self._first, self._then):
-                with suppress(ValueError):
-                    waiting.remove(place)
-                    return
+            if self._first.leave(place) or self._then.leave(place):
+                return
         self.release()  # it was called at this very moment
 
 

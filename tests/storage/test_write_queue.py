@@ -6,15 +6,15 @@ import asyncio
 import gc
 import sqlite3
 import threading
-from collections import deque
 from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url, text
 
 from bot.dbos_db import connect
+from gate.rules.jobs import for_owner
 from storage.database import open_engine
-from storage.write_queue import QueuedConnection, Waiter, WriteQueue, write_queue_of
+from storage.write_queue import Line, QueuedConnection, Waiter, WriteQueue, write_queue_of
 
 LONG = 60.0  # seconds, that no test waits out
 
@@ -41,6 +41,32 @@ async def test_who_is_waited_for_goes_first_and_else_each_in_their_order() -> No
     line.release()
     await asyncio.gather(*waiting)
     assert names == ["c", "d", "a", "b"]
+
+
+async def test_people_take_turns_whatever_one_of_them_has_waiting_already() -> None:
+    line, names = WriteQueue(), list[str]()
+    await line.acquire(LONG)
+    waiting = list[asyncio.Task[None]]()
+    for owner, count in (("flood", 250), ("other", 2), ("", 1), ("flood", 1)):
+        with for_owner(owner):
+            waiting += [asyncio.create_task(note(line, owner, names, first=True)) for _ in range(count)]
+            await settled()
+    waiting[1].cancel()  # whoever gives up takes nobody else's turn along
+    await settled()
+    line.release()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert names[:6] == ["flood", "other", "", "other", "flood", "flood"]
+    assert names.count("flood") == 250
+    with for_owner("flood"):  # and nobody is held to what they had once
+        await line.acquire(LONG)
+        waiting = [asyncio.create_task(note(line, "flood again", names, first=True))]
+        await settled()
+    with for_owner("other"):
+        waiting.append(asyncio.create_task(note(line, "other again", names, first=True)))
+        await settled()
+    line.release()
+    await asyncio.gather(*waiting)
+    assert names[-2:] == ["flood again", "other again"]
 
 
 async def test_threads_and_tasks_take_turns_and_never_two_at_once() -> None:
@@ -157,12 +183,12 @@ def test_however_a_transaction_ends_the_next_has_its_turn(tmp_path: Path, how: s
     line.acquire_blocking(0)
 
 
-class Collecting(deque[Waiter]):
+class Collecting(Line):
     """The garbage collector may run between any two steps of Python, also while somebody joins the line."""
 
-    def append(self, place: Waiter) -> None:
+    def join(self, place: Waiter) -> None:
         gc.collect()
-        super().append(place)
+        super().join(place)
         gc.collect()
 
 
