@@ -61,7 +61,9 @@ def _python(name: str, lock: Path) -> Path:
         _run("Python's venv module", [sys.executable, "-m", "venv", "--without-pip", str(home)])
         python = str(home / "bin" / "python")
         pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
-        safely = ["--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:"]
+        # The lock names all that is needed. Asked to look for it, pip takes a later release of what is locked with an
+        # extra for another requirement, and refuses that.
+        safely = ["--disable-pip-version-check", "--require-hashes", "--no-deps", "--only-binary", ":all:"]
         _run("the Python registry", [*pip, *safely, "-r", str(lock)])
 
     return _kept(name, (lock,), install) / "bin" / "python"
