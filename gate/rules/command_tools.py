@@ -66,7 +66,7 @@ TAKES_STATEMENTS = frozenset(
 )
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 ADDS_SOMETHING = "its command adds something"
-STATES_CHANGE = "it holds what reads as a statement that changes something"
+STATES_CHANGE = "it holds what reads as a statement that changes something, or that calls what may"
 SENDS_SOMETHING = "what it asks of an address may change something there"
 
 

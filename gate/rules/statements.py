@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import CallClass, Json
 from gate.rules.json_texts import parsed
+from gate.rules.sql_functions import calls_unknown_function
 from gate.rules.tool_names import words
 
 DATABASE = frozenset(
@@ -134,6 +135,10 @@ WHOLE = re.compile(
 QUERY = re.compile(
     r"(?is)[\s(]*(?:select\b(?:.{0,2000}?(?:\bfrom\b|;)|\s{0,90}[\d*@'\"$])|with\s{1,90}\w{1,90}\s{1,90}as\s{0,90}\()"
 )
+# The same of a text that is known as a statement, which need not say where from
+ASKED = re.compile(
+    r"(?i)(?:explain|analy[sz]e|verbose|desc|describe|[\s(])*(?:select|values|with\s{1,90}\w{1,90}\s{0,90}(?:\(|as\b))\b"
+)
 SEVERAL = re.compile(r"(?i)[\s(]*(?:explain|desc|describe|declare|begin|if|while|use|print|match)\b")
 BEFORE = re.compile(r"(?i)\b(?:begin|then|else|do|as|analy[sz]e|explain|desc|describe|verbose)\Z|\)\Z")
 MOST_SHAPES, FAR = 1_000, 300  # shapes in a text that are looked at; characters before one
@@ -157,6 +162,8 @@ def class_of_statements(said: Sequence[str], args: Json) -> CallClass:
         return CallClass.DESTRUCTIVE
     if not stated and tool & DATABASE - ASKING and any(_may_change(text) for _, text in texts):
         found.append(CallClass.WRITE)
+    if any(_calls_unknown(tool, keys, text) for keys, text in texts):
+        found.append(CallClass.WRITE)
     return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
 
 
@@ -174,6 +181,19 @@ def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
     if LOOKS.match(text):
         return bool(CALLS.search(text) or WRITE_STATEMENT.search(text) or "remove" in text.lower())
     return changes(text, True)
+
+
+def _calls_unknown(tool: Keys, keys: Keys, text: str) -> bool:
+    """Whether a text is a query that calls a function of which nobody knows whether it changes something."""
+    if "(" not in text:
+        return False
+    if tool & SQL or keys & ALWAYS or (keys & STATEMENTS and tool & DATABASE - WEAK):
+        is_query = READ_STATEMENT.match(text) is not None
+    elif tool & DATABASE:
+        is_query = ASKED.match(text) is not None
+    else:
+        is_query = bool(keys & STATEMENTS) and QUERY.match(text) is not None
+    return is_query and calls_unknown_function(_bare(text))
 
 
 def _may_change(text: str) -> bool:

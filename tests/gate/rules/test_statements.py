@@ -118,6 +118,11 @@ HONEST = [
     r"SELECT name FROM users WHERE name ~ '^\d+$'",
     "SELECT 'Müller' AS name",
     "SELECT a::date, b - 1, c / 2 FROM t WHERE x->>'y' = 'z'",
+    "SELECT COUNT (DISTINCT a), coalesce(sum(b), 0)::numeric(10,2) FROM t GROUP BY lower(trim(c))",
+    "WITH RECURSIVE t(n, m) AS (SELECT 1, 2 UNION ALL SELECT n + 1, m FROM t WHERE n < 9), u(x) AS (SELECT n FROM t) SELECT *",
+    "SELECT row_number() OVER (PARTITION BY a ORDER BY b) FROM (VALUES (1, 2), (3, 4)) AS v(a, b) WHERE EXISTS (SELECT 1)",
+    "SELECT ST_AsText(geom), pg_catalog.pg_get_viewdef(oid) FROM places WHERE NOT (a IN (1) AND (b OR c))",
+    "EXPLAIN (FORMAT JSON) SELECT jsonb_path_query(data, '$.evil(x)') FROM t",
 ]
 
 
@@ -125,6 +130,35 @@ HONEST = [
 def test_an_honest_query_runs_without_a_card(statement: str) -> None:
     for name, argument in (("query", "sql"), ("query_database", "query"), ("read_query", "query")):
         assert judged(name, {argument: statement}).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "archive_old_orders()",
+        "archive_old_orders ()",
+        "billing.refund(order_id) FROM orders",
+        "query_to_xml('select 1', true, false, '')",
+        "a, (SELECT lower(purge(b))) FROM t",
+        "* FROM close_month(2) AS (a int)",
+        "* FROM a CROSS JOIN LATERAL close_month (a.n) m",
+        '"close_month"(2)',
+        "`close_month`(2)",
+        "[dbo].[close_month](2)",
+        "schließe_monat(2)",
+        "1st_month(2)",
+        "a+close_month(2)",
+        "@@close(2)",
+        "x.count(y)",
+        "1 WHERE pg_sleep(9) IS NULL",
+        "abs(1), " * 1_000 + "close_month(2)",
+    ],
+)
+def test_a_query_that_calls_a_function_nobody_knows_is_asked_about(called: str) -> None:
+    statement = f"SELECT {called}"
+    for name, argument in (("query", "sql"), ("query", "query"), ("run_sql", "x"), ("postgres_get", "query")):
+        assert judged(name, {argument: statement}).verdict is not Verdict.RUN, (name, argument)
+    assert judged("query_rows", {"sql": f"WITH a AS ({statement}) SELECT 1"}).verdict is not Verdict.RUN
 
 
 D = "DELETE FROM users WHERE n=1"
@@ -280,6 +314,11 @@ def test_a_pipeline_that_writes_is_typed_for_whatever_its_tool_is_called(name: s
         "x drop table a " * 7_000,
         "\n" * 100_000,
         "select " + "(" * 100_000,
+        "select " + "a(" * 50_000,
+        "select " + "abs(" * 25_000,
+        "select " + "a b" * 30_000 + "(",
+        "select " + "x(" + "a," * 50_000,
+        "select " + "abs (" * 900 + "as x(a," * 9_000,
         "a b " * 25_000,
     ],
 )

@@ -1,0 +1,152 @@
+"""Functions in queries of SQL: whether a query calls one that is not known to only compute or look.
+
+The names are those of the built-in functions of PostgreSQL, MySQL, SQLite, SQL Server, Oracle, BigQuery, Snowflake,
+DuckDB and ClickHouse, without those that change something, wait, lock, or carry out a text as a statement.
+"""
+
+from __future__ import annotations
+
+import re
+
+OVER_ROWS = """
+    any_value approx_count_distinct approx_distinct approx_percentile approx_quantile approx_quantiles
+    approx_top_count arg_max arg_min argmax argmin array_agg avg avgif bit_and bit_or bit_xor bool_and bool_or
+    checksum_agg corr count count_big count_distinct count_if countif covar_pop covar_samp cume_dist dense_rank
+    every first first_value group_concat grouping grouping_id groupuniqarray grouparray json_agg json_arrayagg
+    json_group_array json_group_object json_object_agg json_objectagg jsonb_agg jsonb_object_agg kurtosis lag last
+    last_value lead list listagg logical_and logical_or max max_by maxif mean median min min_by minif mode nth_value
+    ntile object_agg percent_rank percentile_cont percentile_disc quantile quantile_cont quantile_disc range_agg
+    rank ratio_to_report regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+    row_number skewness std stddev stddev_pop stddev_samp stdev stdevp string_agg sum sumif total uniq uniqexact var
+    var_pop var_samp variance varp xmlagg
+"""
+OF_TEXTS = """
+    ascii base64 base64_decode base64_encode bin bit_length btrim char char_length character_length charindex chr
+    code_points_to_string concat concat_ws contains contains_substr convert_from convert_to damerau_levenshtein
+    decode difference edit_distance editdistance elt encode endswith ends_with field find_in_set format format_bytes
+    from_base64 from_hex glob hex html_escape ilike initcap insertstr instr jaccard jaro_winkler_similarity lcase
+    left leftpad length length_utf8 lengthb levenshtein like like_escape lower lowerutf8 lpad ltrim match md5 mid
+    nchar normalize nlssort oct octet_length ord overlay parse_ident parse_ip parse_url parsename patindex position
+    printf quote quote_ident quote_literal quote_nullable quotename regexp regexp_contains regexp_count
+    regexp_extract regexp_extract_all regexp_full_match regexp_instr regexp_like regexp_match regexp_matches
+    regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr repeat replace replaceall
+    replaceregexpall replaceregexpone replicate reverse right rpad rtrim sha sha1 sha2 sha224 sha256 sha384 sha512
+    similarity soundex space split split_part splitbychar splitbystring starts_with startswith str strcmp string
+    string_escape string_split string_split_regex string_to_array string_to_table stringtosplit strleft strlen
+    strpos strright stuff substr substring substring_index substrb substrutf8 tolower to_base64 to_hex toupper
+    translate trim ts_headline ts_rank ts_rank_cd phraseto_tsquery plainto_tsquery to_tsquery to_tsvector
+    websearch_to_tsquery ucase unaccent unhex unicode upper upperutf8 url_decode url_encode uuid_string
+    weight_string word_similarity
+"""
+OF_NUMBERS = """
+    abs acos acosd acosh asin asind asinh atan atan2 atan2d atand atanh bit_count bitand bitor bitshiftleft
+    bitshiftright bitxor cbrt ceil ceiling conv cos cosd cosh cot cotd crc32 degrees div even exp factorial floor
+    gcd greatest hash infinity intdiv isinf isnan lcm least ln log log10 log1p log2 min_scale mod modulo nanvl
+    numeric_scale pi pow power radians rand random randomblob random_normal round rounddown roundup safe_divide
+    scale sign sin sind sinh sqrt square tan tand tanh to_decimal to_double to_number trunc truncate trim_scale
+    uniform width_bucket zeroblob zeroifnull
+"""
+OF_TIMES = """
+    add_months adddate addtime age at clock_timestamp convert_timezone convert_tz curdate current_date
+    current_datetime current_time current_timestamp curtime date date_add date_bin date_diff date_format date_part
+    date_sub date_trunc dateadd datediff datediff_big datefromparts datename datepart datetime datetime2fromparts
+    datetime_add datetime_diff datetime_sub datetime_trunc datetimefromparts day dayname dayofmonth dayofweek
+    dayofyear eomonth epoch epoch_ms extract format_date format_datetime format_timestamp formatdatetime from_days
+    from_unixtime fromunixtimestamp generate_date_array generate_timestamp_array get_format getdate getutcdate hour
+    interval isfinite justify_days justify_hours justify_interval julian julianday last_day localtime localtimestamp
+    make_date make_interval make_time make_timestamp make_timestamptz makedate maketime microsecond minute month
+    monthname months_between next_day now numtodsinterval numtoyminterval parse_date parse_datetime parse_timestamp
+    period_add period_diff quarter sec_to_time second statement_timestamp str_to_date strftime strptime subdate
+    subtime switchoffset sysdate sysdatetime sysdatetimeoffset systimestamp sysutcdatetime time time_bucket
+    time_format time_slice time_to_sec time_trunc timediff timefromparts timeofday timestamp timestamp_add
+    timestamp_diff timestamp_micros timestamp_millis timestamp_seconds timestamp_sub timestamp_trunc timestampadd
+    timestampdiff timezone to_date to_days to_seconds to_timestamp to_timestamp_tz todate today todatetime
+    todatetimeoffset todayofweek tohour tomonday tomonth tostartofday tostartofhour tostartofinterval tostartofmonth
+    tostartofweek tostartofyear toyear toyyyymm toyyyymmdd transaction_timestamp try_to_date try_to_timestamp
+    unix_timestamp unixepoch utc_date utc_time utc_timestamp week weekday weekofyear year yearweek
+"""
+OF_OTHERS = """
+    apply array array_append array_cat array_concat array_contains array_distinct array_except array_filter
+    array_intersect array_join array_length array_lower array_map array_ndims array_overlap array_position
+    array_positions array_prepend array_remove array_replace array_reverse array_size array_slice array_sort
+    array_to_json array_to_string array_upper arrayjoin bitmap cardinality cast choose coalesce collate col_length
+    col_name columns convert db_id db_name empty enum_first enum_last enum_range equal_null error_number explode
+    flatten format_type generate_array generate_series generate_subscripts get get_path hstore iff if ifnull iif in
+    inet_ntoa inet_aton inet6_aton inet6_ntoa is_array is_valid_json isdate isempty isjson isnull isnumeric json
+    json_array json_array_elements json_array_elements_text json_array_length json_arraylength json_build_array
+    json_build_object json_contains json_contains_path json_depth json_each json_each_text json_extract
+    json_extract_array json_extract_path json_extract_path_text json_extract_scalar json_extract_string json_insert
+    json_keys json_length json_object json_object_keys json_overlaps json_patch json_populate_record
+    json_populate_recordset json_pretty json_query json_query_array json_quote json_remove json_replace json_search
+    json_set json_strip_nulls json_table json_to_record json_to_recordset json_tree json_type json_typeof
+    json_unquote json_valid json_value json_value_array jsonb jsonb_array_elements jsonb_array_elements_text
+    jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_each_text jsonb_exists
+    jsonb_extract_path jsonb_extract_path_text jsonb_insert jsonb_object jsonb_object_keys jsonb_path_exists
+    jsonb_path_match jsonb_path_query jsonb_path_query_array jsonb_path_query_first jsonb_pretty jsonb_set
+    jsonb_strip_nulls jsonb_to_record jsonb_to_recordset jsonb_typeof len likelihood likely list_contains list_value
+    lower_inc lower_inf map map_keys map_values mapkeys mapvalues multiif not notempty nullif nullifzero
+    num_nonnulls num_nulls nvl nvl2 object_construct object_id object_keys object_name openjson parse_json range
+    regclass regtype row row_to_json safe_cast safe_offset schema_name seq4 set_agg struct struct_pack subscript
+    table_info to_array to_binary to_boolean to_char to_clob to_json to_json_string to_jsonb to_object to_regclass
+    to_regtype to_variant to_varchar todecimal64 tofloat64 toint32 toint64 tostring touint64 try_cast try_convert
+    try_parse_json try_to_number tuple type_name typename typeof unlikely unnest upper_inc upper_inf uuid value
+    xmlelement xmlforest xpath pragma_table_info pragma_table_list pragma_table_xinfo pragma_index_list
+    pragma_index_info pragma_foreign_key_list changes last_insert_rowid sqlite_compileoption_used sqlite_version
+    total_changes bm25 highlight snippet current_database current_catalog current_role current_schema
+    current_schemas current_setting current_user connection_id col_description database found_rows
+    has_column_privilege has_database_privilege has_schema_privilege has_table_privilege host_name inet_client_addr
+    inet_server_addr lastval currval obj_description pg_backend_pid pg_column_size pg_conf_load_time
+    pg_database_size pg_get_constraintdef pg_get_expr pg_get_functiondef pg_get_indexdef pg_get_partkeydef
+    pg_get_serial_sequence pg_get_triggerdef pg_get_userbyid pg_get_viewdef pg_has_role pg_indexes_size
+    pg_is_in_recovery pg_postmaster_start_time pg_relation_size pg_size_bytes pg_size_pretty pg_table_is_visible
+    pg_table_size pg_total_relation_size pg_typeof row_count schema session_user shobj_description suser_name
+    suser_sname system_user user user_name version gen_random_uuid uuid_generate_v4 newid
+"""
+TYPES = """
+    bigint binary bit blob boolean bpchar bytea character date32 datetime64 decimal dec double enum enum8 enum16
+    fixedstring float int integer int4range int8range daterange tsrange tstzrange numrange nclob number numeric
+    nvarchar raw real set signed smallint text time64 timestamptz tinyint unsigned varbinary varchar varchar2
+    varying without year zone nullable lowcardinality
+"""
+# Words of the language behind which a bracket may stand
+WORDS = """
+    all analyze and any as asc bernoulli between by case cross cube cycle desc describe distinct distinctrow else
+    end escape except exists explain fetch filter following for from full group groups having inner intersect into
+    is join key lateral left limit materialized minus natural next of offset on only or order ordinality outer over
+    partition pivot preceding qualify recursive regexp repeatable returning right rlike rollup sample select
+    separator sets show similar some start system table tablesample then to top union unpivot using values verbose
+    when where window with within xor ties percent rows range first last
+"""
+KNOWN = frozenset(
+    " ".join((OVER_ROWS, OF_TEXTS, OF_NUMBERS, OF_TIMES, OF_OTHERS, TYPES, WORDS)).lower().split()
+)
+FAMILIES = re.compile(r"st_[a-z0-9_]{1,60}", re.ASCII)  # of PostGIS and its like
+OF_SYSTEM = ("pg_catalog.", "sys.", "information_schema.")
+# What a bracket stands behind: a name, or the end of one in quotes
+SIGNS = r"\s(),;=<>!+*/%|&~^?:'\"`\[\]{}-"
+CALL = re.compile(rf"((?<![^{SIGNS}])[^{SIGNS}]+|[\"`\]])\s{{0,90}}\(")
+MOST_CALLS = 1_000  # that are looked at; a query with more calls something that is not known
+ALIAS = re.compile(r"(?i)\bas\s{1,90}\Z")
+# A table of a WITH, and its columns
+COLUMNS = re.compile(
+    r"(?i)\([\w\s,]{0,500}\)\s{0,90}as\s{0,90}(?:(?:not\s{1,90})?materialized\s{0,90})?\(\s{0,90}(?:select|with|values)\b"
+)
+
+
+def calls_unknown_function(query: str) -> bool:
+    """Whether a query of SQL, without what stands in quotes, calls a function that is not known to change nothing."""
+    for count, found in enumerate(CALL.finditer(query)):
+        name = found[1].lower()
+        for system in OF_SYSTEM:
+            name = name.removeprefix(system)
+        if name in KNOWN or FAMILIES.fullmatch(name):
+            continue
+        if count >= MOST_CALLS or not _names_columns(query, found):
+            return True
+    return False
+
+
+def _names_columns(query: str, found: re.Match[str]) -> bool:
+    """Whether what looks like a call gives names to the columns of a table."""
+    before = query[max(0, found.start() - 100) : found.start()]
+    return bool(ALIAS.search(before) or COLUMNS.match(query, found.end() - 1))
