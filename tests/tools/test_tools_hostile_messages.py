@@ -29,9 +29,9 @@ from gate.rules.message_size import MAX_DEPTH, MAX_DIGITS, MAX_MESSAGE_BYTES, Me
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tests.patterns import seconds
 from tests.tools.mcp_hosts import hosting, raw
-from tests.tools.test_tools_transport import MemoryTransport
+from tests.tools.transport_fakes import MemoryTransport, RecordedThrottle
 from tools.mcp.http_client import WatchedClient
-from tools.mcp.limits import MAX_PART_VALUES, MAX_PARTS, TOO_MANY_PARTS, LoopTime, ParseThrottle
+from tools.mcp.limits import MAX_PART_VALUES, MAX_PARTS, TOO_MANY_PARTS, LoopTime
 from tools.mcp.results import classify_error, to_answer
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.session import (
@@ -230,25 +230,13 @@ async def test_what_a_server_sends_unasked_holds_nobody_up(
             assert (await host.call(server, "echo", b"{}", 20)).text == "{}"
 
 
-class Charges(ParseThrottle):
-    """Keeps what it was charged, and lets nobody wait."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.charged: list[float] = []
-
-    def charge(self, now: float, seconds: float) -> float:
-        self.charged.append(seconds)
-        return 0.0
-
-
 async def test_a_server_is_charged_for_what_its_messages_take_to_validate() -> None:
     texts = [
         f'{{"jsonrpc":"2.0","id":{n},"method":"{SAMPLING_METHOD}","params":{asked(listed("{}", count))}}}'
         for n, count in enumerate((1, 1_480))
     ]
     charges, items = (
-        Charges(),
+        RecordedThrottle(),
         [
             SessionMessage(jsonrpc_message_adapter.validate_python(from_json(text), by_name=False))
             for text in texts
@@ -476,7 +464,7 @@ async def charged(*chunks: bytes) -> float:
     """The seconds that a server is charged for what it writes."""
     incoming, received = anyio.create_memory_object_stream[Item](1)
     with received:
-        charges = Charges()
+        charges = RecordedThrottle()
         await _receive(Output(*chunks), incoming, MAX_MESSAGE_BYTES, charges)  # type: ignore[arg-type]
     return sum(charges.charged)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from tests.tools.transport_fakes import MemoryTransport, RecordedThrottle
 from tools.http_bounds import OwnTurns
 from tools.mcp.http_client import WatchedClient, _LimitedBody
 from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, TOO_LONG, ParseThrottle
@@ -22,22 +23,6 @@ from tools.mcp.server_config import ServerConfig
 from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
 from tools.mcp.stdio import _receive
 from tools.mcp.transport import Connector
-
-
-class MemoryTransport:
-    """Both ends of a transport in memory."""
-
-    def __init__(self) -> None:
-        self.from_server, self.client_reads = anyio.create_memory_object_stream[Any](5)
-        self.client_writes, self.to_server = anyio.create_memory_object_stream[Any](5)
-
-    @asynccontextmanager
-    async def transport(self) -> AsyncIterator[tuple[Any, Any]]:
-        try:
-            yield self.client_reads, self.client_writes
-        finally:
-            for stream in (self.from_server, self.client_reads, self.client_writes, self.to_server):
-                stream.close()
 
 
 def request(method: str = "tools/call") -> SessionMessage:
@@ -140,21 +125,9 @@ async def test_an_answered_or_cancelled_request_admits_another() -> None:
                 await read.receive()
 
 
-class Recorded(ParseThrottle):
-    """A throttle that remembers what was charged, and lets nothing wait."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.charged: list[float] = []
-
-    def charge(self, now: float, seconds: float) -> float:
-        self.charged.append(seconds)
-        return 0.0
-
-
 async def test_a_request_of_a_server_counts_for_its_share_with_what_its_answer_takes() -> None:
     """A server that asks without end over HTTP is answered over a connection each time."""
-    memory, throttle = MemoryTransport(), Recorded()
+    memory, throttle = MemoryTransport(), RecordedThrottle()
     watched = WatchedTransport(memory.transport(), lambda: None, throttle=throttle, per_answer=1000.0)
     answer = SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={"content": []}))
     async with watched as (read, _):
