@@ -434,7 +434,6 @@ def _kinds(targets: Targets | None) -> tuple[tuple[Forms, tuple[str, ...] | None
     return (
         (path_variants, (*targets.paths, *targets.looks)),
         (address, targets.addresses),
-        (identifier, targets.ids),
     )
 
 

@@ -19,12 +19,14 @@ from gate.rules.canonical_targets import (
     too_many_targets,
     without_roots,
 )
+from gate.rules.identifiers import folded, id_forms
 from gate.rules.named_paths import as_arguments, told_apart
 from gate.rules.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.rules.tool_names import words as words
+from gate.rules.undeclared_arguments import undeclared_argument
 
 About = Callable[[str, Json], bool]
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
@@ -39,6 +41,7 @@ TOO_MANY = (  # the reason, and the rule
     "too many names",
 )
 FOLLOWS_LINKS = "its server follows links and does not say where they lead"
+UNDECLARED = "the tool says nothing of its argument “{name}”, so nobody knows what that does"
 BROKEN_PATH = (
     "a path in it holds a tab, a line break or another control character, which some programs leave out"
 )
@@ -280,9 +283,7 @@ def decide(
         return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *TOO_MANY, private=hidden)
     rules = _matching(policy, spec, args, matches)
     cls, reason, rule = _classify(spec, rules)
-    least, why = _class_of_commands(spec, rules, args)
-    if CLASS_ORDER.index(least) > CLASS_ORDER.index(cls):
-        cls, reason, rule = least, why, "commands"
+    cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
     for raising in rules:
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
             cls, reason, rule = raising.at_least, f"the rule “{raising.name}” asks for it", raising.name
@@ -343,6 +344,9 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     given = [args, *_requested_args(spec, args)]
     targets = spec.recipe.targets
+    ids = (*spec.recipe.ids, *(targets.ids if targets else ()))
+    same = [form for one in given for form in id_forms(ids, one)]
+    given += [form for form in same if form not in given]
     reported = reported_forms(targets)
     inner = without_roots(reported)
     forms = [*given, *(form for one in given for form in argument_variants(targets, one, False, reported))]
@@ -365,7 +369,11 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     holding = [
         rule
         for rule in named
-        if found.issuperset(rule.texts) and rule.holds_any(spec.full_name, seen(rule), matches)
+        if found.issuperset(rule.texts)
+        and (
+            rule.holds_any(spec.full_name, seen(rule), matches)
+            or (same and replace(rule, schema=folded(rule.schema)).holds_any(spec.full_name, same, matches))
+        )
     ]
     return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
 
@@ -374,13 +382,15 @@ def _patterns(rules: Iterable[Rule]) -> set[str]:
     return {pattern for rule in rules for pattern in rule.texts}
 
 
-def _class_of_commands(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> tuple[CallClass, str]:
-    """The class that a call has at least because of a command or a statement in it, and why; where neither an operator
-    nor a recipe has said what class the tool is."""
+def _class_of_arguments(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> Found:
+    """The class that a call has at least because of an argument that nobody knows, or of a command or a statement in
+    one; the latter where neither an operator nor a recipe has said what class the tool is."""
+    if name := undeclared_argument(spec, args):
+        return CallClass.DESTRUCTIVE, UNDECLARED.format(name=name[:100]), "undeclared argument"
     stated = spec.recipe.cls is not None or any(rule.cls for rule in rules)
     if stated and not spec.changed:
-        return CallClass.READ, ""
-    return command_tools.class_of_words(words(spec.name), spec.schema, args)
+        return CallClass.READ, "", "commands"
+    return *command_tools.class_of_words(words(spec.name), spec.schema, args), "commands"
 
 
 def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:

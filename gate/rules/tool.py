@@ -164,6 +164,7 @@ class Recipe:
     follow: Follow | None = None
     expect: Sequence[Expect] = ()
     targets: Targets | None = None  # None: nothing is known of its arguments
+    ids: Sequence[str] = ()  # arguments of its server's tools that hold names in any case, or UUIDs
 
 
 @dataclass(frozen=True, slots=True)

@@ -466,7 +466,7 @@ def test_a_call_with_more_forms_of_targets_than_can_be_checked_is_refused_before
 
 def test_declared_targets_with_more_forms_than_can_be_checked_are_refused() -> None:
     spec = undeclared("store")
-    for targets in (Targets(paths=("paths",)), Targets(addresses=("paths",)), Targets(ids=("paths",))):
+    for targets in (Targets(paths=("paths",)), Targets(addresses=("paths",))):  # an id has two forms at most
         declared = replace(spec, recipe=replace(spec.recipe, targets=targets))
         given = {"paths": [f"ｂen＠x.co {text}" for text in MANY_FORMS]}
         assert judged(declared, given).verdict is Verdict.DENY, targets

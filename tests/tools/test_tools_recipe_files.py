@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gate.rules.action import CallClass, Json, Risk
+from gate.rules.action import CallClass, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import with_resolved_paths
 from gate.rules.gated_files import found_files
-from gate.rules.policy import Policy, decide
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
 from tools.recipes.check import (
@@ -350,3 +350,88 @@ def test_the_text_of_a_server_cannot_break_the_yaml_of_its_draft(text: str) -> N
     drafted = yaml.safe_load(recorded)
     assert (drafted["server"], list(drafted["tools"])) == (text, ["get_note"])
     assert recorded.isascii()
+
+
+def judged(file: str, tool: str, args: Json, *rules: Rule) -> Verdict:
+    """With the arguments that the schema of the tool names."""
+    schema = RECORDED[file].schemas[tool].input_schema
+    spec = ToolSpec(
+        "s", tool, tool, "", schema, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe(file, tool)
+    )
+    matches = lambda wanted, value: not problems(wanted, value)  # noqa: E731
+    return decide(Policy("p", rules), spec, args, "C1", matches).verdict
+
+
+UUID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "verdict"),
+    [
+        ("API-update-a-block", {"block_id": "b", "type": {}}, Verdict.CONFIRM),
+        ("API-update-a-block", {"block_id": "b", "in_trash": True}, Verdict.TYPED),
+        ("API-update-a-data-source", {"data_source_id": "d", "properties": {"a": {}}}, Verdict.CONFIRM),
+        ("API-update-a-data-source", {"data_source_id": "d", "properties": {"a": None}}, Verdict.TYPED),
+        ("API-update-a-data-source", {"data_source_id": "d", "properties": '{"a": null}'}, Verdict.TYPED),
+        ("API-update-a-data-source", {"data_source_id": "d", "in_trash": True}, Verdict.TYPED),
+        ("API-patch-page", {"page_id": "p", "icon": {}}, Verdict.CONFIRM),
+        ("API-patch-page", {"page_id": "p", "erase_content": True}, Verdict.TYPED),
+        ("API-retrieve-a-page", {"page_id": "p"}, Verdict.RUN),
+        ("API-retrieve-a-page", {"page_id": "p", "in_trash": True}, Verdict.TYPED),
+        ("API-update-page-markdown", {"type": "update_content", "update_content": {}}, Verdict.CONFIRM),
+        (
+            "API-update-page-markdown",
+            {"type": "update_content", "update_content": {"allow_deleting_content": True}},
+            Verdict.TYPED,
+        ),
+    ],
+)
+def test_an_argument_that_throws_away_takes_a_phrase_whether_or_not_the_schema_names_it(
+    tool: str, args: Json, verdict: Verdict
+) -> None:
+    assert judged("notion-mcp-server", tool, args) is verdict
+
+
+def test_a_transition_that_changes_fields_or_tells_customers_something_takes_a_phrase() -> None:
+    args = {"issue_key": "A-1", "transition_id": "3"}
+    for more in ({}, {"fields": {}}, {"fields": None, "comment": ""}):
+        assert judged("mcp-atlassian", "jira_transition_issue", {**args, **more}) is Verdict.CONFIRM
+    for more in ({"fields": {"description": "x"}}, {"fields": '{"a": 1}'}, {"comment": "x"}):
+        assert judged("mcp-atlassian", "jira_transition_issue", {**args, **more}) is Verdict.TYPED
+
+
+def rule(**properties: Json) -> Rule:
+    return Rule("r", ("*",), deny=True, schema={"required": [*properties], "properties": properties})
+
+
+@pytest.mark.parametrize("file", ["github-mcp-server", "server-github"])
+@pytest.mark.parametrize("said", ["acme", "Acme", "ACME", " Acme"])
+@pytest.mark.parametrize(
+    "of",
+    [
+        rule(owner={"const": "acme"}),
+        rule(owner={"enum": ["Acme", 1]}),
+        Rule("t", ("*",), deny=True, texts=("^acme$",)),
+    ],
+)
+def test_a_rule_on_a_repository_holds_in_whatever_case_a_call_names_it(
+    file: str, said: str, of: Rule
+) -> None:
+    args = {"owner": said, "repo": "a", "path": "b", "branch": "c"}
+    assert judged(file, "get_file_contents", args, of) is Verdict.DENY
+    assert judged(file, "create_or_update_file", args, of) is Verdict.DENY
+    assert judged(file, "get_file_contents", {**args, "owner": "acme2"}, of) is not Verdict.DENY
+
+
+@pytest.mark.parametrize("said", [UUID, UUID.replace("-", ""), UUID.upper(), UUID.replace("-", "").upper()])
+@pytest.mark.parametrize("wanted", [UUID, UUID.replace("-", ""), UUID.upper()])
+def test_a_rule_on_a_page_of_notion_holds_with_and_without_dashes(said: str, wanted: str) -> None:
+    page, parent = (
+        rule(page_id={"const": wanted}),
+        rule(parent={"properties": {"page_id": {"const": wanted}}}),
+    )
+    text = Rule("t", ("*",), deny=True, texts=(wanted.lower(),))
+    for of in (page, text):
+        assert judged("notion-mcp-server", "API-retrieve-a-page", {"page_id": said}, of) is Verdict.DENY
+    for of in (parent, text):
+        assert judged("notion-mcp-server", "API-post-page", {"parent": {"page_id": said}}, of) is Verdict.DENY

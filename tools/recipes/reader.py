@@ -248,6 +248,7 @@ class FileSection(Section):
     partial: bool = False
     draft: bool = False
     raise_if: tuple[RaiseSection, ...] = ()
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +256,8 @@ class RecipeFile:
     """Recipes for one server that is not bundled. `server`: a pattern for the name that it reports.
 
     `partial`: the server's settings choose its tools, so that not every tool need exist. A `draft` is not used.
-    `raises`: what makes a call of any of these tools worse.
+    `raises`: what makes a call of any of these tools worse. `ids`: arguments of them that hold names which the service
+    takes in any case, or UUIDs.
     """
 
     server: str
@@ -263,6 +265,7 @@ class RecipeFile:
     partial: bool = False
     draft: bool = False
     raises: tuple[ClassRaise, ...] = ()
+    ids: tuple[str, ...] = ()
     document: Document | None = None  # gives the line numbers of mistakes
 
     def recipe(self, tool: str) -> Recipe:
@@ -271,7 +274,7 @@ class RecipeFile:
             found = read_recipe(self.tools[tool])
         else:
             found = self.document.validated(RecipeSection, at=("tools", tool)).to_recipe()
-        return replace(found, raises=(*self.raises, *found.raises))
+        return replace(found, raises=(*self.raises, *found.raises), ids=self.ids)
 
 
 RecipeFiles = Mapping[str, RecipeFile]
@@ -286,7 +289,7 @@ def _load(path: Path) -> RecipeFile:
     document = Document.read(path)
     read = document.validated(FileSection)
     raises = tuple(one.to_raise() for one in read.raise_if)
-    return RecipeFile(read.server, read.tools, read.partial, read.draft, raises, document)
+    return RecipeFile(read.server, read.tools, read.partial, read.draft, raises, read.ids, document)
 
 
 def read_recipe(data: Json) -> Recipe:
