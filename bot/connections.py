@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -31,9 +31,9 @@ asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with 
 
 REPORT_SECONDS = 60.0
 FOR_SLACK = 4  # the part of all connections that tokens leave to Slack, and to who is not known yet
-SOON = (
-    1.0  # seconds in which aiohttp begins with a request that it was given; what is none it leaves unanswered
-)
+# Seconds in which aiohttp begins with a request that it was given (what is none it leaves unanswered), and for which a
+# connection is not idle after it was opened, or something came
+SOON = 1.0
 LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
     "sent no whole request in time",
     "did not take the answer in time",
@@ -45,8 +45,9 @@ LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
 )
 NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a request whose connection is lost
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
-# Of a body, after headers that had their turn: a signed click has no more. To take over a piece costs microseconds.
-WITHOUT_TURN = 64 * 1024
+# Of a body, for each turn that its headers or the rest of it had: to take over a piece costs microseconds, and a signed
+# click, which has hardly any more, is not to wait for its turn again and again.
+WITHOUT_TURN = 128 * 1024
 END_OF_HEADERS = b"\r\n\r\n"
 
 
@@ -55,10 +56,10 @@ class Connections:
 
     A connection is known once a request on it was authenticated (Slack's signature, or a token of the API). Those
     that are not can be half of all at most; a new one then takes the place of the one that is open the longest, but for
-    those that wait for us: of these the newest of the address that has the most makes way for an address with fewer.
-    So a request that is sent without delay is answered, however many connections are open and idle. Of those that are
-    known, one token has as many as the limits say, and all tokens leave a quarter of all to others; Slack, which sends
-    from many addresses, has any number.
+    those that wait for us or were at work just now: of these the newest of the address that has the most makes way for
+    an address with fewer. So a request that is sent without delay is answered, however many connections are open. Of
+    those that are known, one token has as many as the limits say, and all tokens leave a quarter of all to others;
+    Slack, which sends from many addresses, has any number.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
@@ -78,17 +79,13 @@ class Connections:
         same = [one for one in self._unknown if one.address == new.address]
         crowd = same if len(same) >= self.limits.per_address else self._unknown
         if crowd is same or len(crowd) >= max(1, self.limits.connections // 2):
-            # One that waits for us is about to be answered: ended, it would have waited for nothing.
-            spare = next((one for one in crowd if not one.waits), None)
-            if spare is None and crowd is not same:
-                spare = self._newest_of_a_crowd(len(same))
+            spare = self._spare(crowd, same)
             if spare is None:
                 self.count(BUSY)
                 return False
             self.end(spare, CROWDED)
         if len(self) >= self.limits.connections:
-            spare = next((one for one in self._unknown if not one.waits), None)
-            spare = spare or next((one for one in self._known if one.idle), None)
+            spare = self._spare(self._unknown, same) or next((one for one in self._known if one.idle), None)
             if spare is None:
                 self.count(BUSY)
                 return False
@@ -96,12 +93,25 @@ class Connections:
         self._unknown[new] = None
         return True
 
+    def _spare(self, crowd: Collection[Connection], same: Collection[Connection]) -> Connection | None:
+        """Which of a crowd makes way for a new connection of an address that has `same` already. One that waits for us
+        is about to be answered: ended, it would have waited for nothing. One that was opened just now may be a click
+        of which nothing was read yet: it makes way for one of its own address, or of one that has fewer."""
+        calm = [one for one in crowd if not one.waits]
+        idle = next((one for one in calm if not one.fresh), None)
+        if idle is not None or crowd is same:
+            return idle or next(iter(calm), None)
+        counts, own = Counter(one.address for one in crowd), {one.address for one in same}
+        others = (one for one in calm if one.address in own or counts[one.address] > len(same))
+        return self._newest_of_a_crowd(len(same)) or next(others, None)
+
     def _newest_of_a_crowd(self, few: int) -> Connection | None:
-        """Of the address that has the most, where it has more than this many and one. All wait for us; this one has
+        """Of the address that has the most, where it has more than this many and one. All are at work; this one has
         waited least, and an address that asks for little is not refused for what others ask for."""
-        address, most = Counter(one.address for one in self._unknown).most_common(1)[0]
-        if most <= few + 1:
+        counts = Counter(one.address for one in self._unknown).most_common(1)
+        if not counts or counts[0][1] <= few + 1:
             return None
+        address, _ = counts[0]
         return next(one for one in reversed(self._unknown) if one.address == address)
 
     def know(self, connection: Connection, sender: str) -> None:
@@ -199,6 +209,7 @@ class Connection(asyncio.BufferedProtocol):
         self._body = 0  # bytes of the body of the last request that were not given to aiohttp yet
         self._beginning = False  # headers were parsed to their end, and nobody has looked at them yet
         self._given = 0.0  # when, by the clock of the loop
+        self._active = 0.0  # when it was opened, or something came: by the clock of the loop
         self._discards = False  # whatever comes
         self._closing = False  # behind the last request, of which the body may still come
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
@@ -218,7 +229,13 @@ class Connection(asyncio.BufferedProtocol):
     def waits(self) -> bool:
         """Whether it waits for us: for its turn, or for the answer to a request that has arrived whole."""
         looked_at_soon = self._beginning and asyncio.get_running_loop().time() < self._given + SOON
-        return self._queued or looked_at_soon or (self._request is not None and not self._body)
+        is_whole = self._request is not None and self._body <= len(self._held)
+        return self._queued or looked_at_soon or is_whole
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it was opened just now, or something came over it."""
+        return asyncio.get_running_loop().time() < self._active + SOON
 
     def begin(self, request: web.BaseRequest) -> None:
         """A request has arrived as far as the end of its headers."""
@@ -268,7 +285,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport, self._active = transport, asyncio.get_running_loop().time()
         peer = transport.get_extra_info("peername")
         self.address = network_of(str(peer[0])) if isinstance(peer, tuple) else ""
         if not self._all.admit(self):
@@ -283,6 +300,7 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._discards or self._handler is None:
             return
+        self._active = asyncio.get_running_loop().time()
         if self.idle and not self._body and self._late is None:
             self._expect_request()
         self._held += self._all.buffer[:nbytes]
@@ -313,7 +331,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._body:
             end = min(self._body, len(self._held))
             self._body -= end
-            self._without_turn -= end
+            self._without_turn = (self._without_turn if self._without_turn > 0 else WITHOUT_TURN) - end
         else:
             end = self._end_of_headers()
             self._head += end

@@ -8,8 +8,8 @@ import hmac
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web
@@ -23,16 +23,22 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.http_limits import network_of
 from bot.settings import Secret
 from bot.slack_retry import code_of
 from handlers.api.request import SLACK, identify
 from handlers.slack import payloads
+from tools.mcp.limits import FairSlots
 
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 1024 * 1024
 LARGE_BYTES = 64 * 1024  # more than these take long enough that a crowd of them would hold up the loop
 BODY_SECONDS = 5.0
+# Slack hardly sends more. So many larger bodies are read at once, and of one address: strangers' unfinished ones
+# would take half a gigabyte.
+USUAL_BYTES = 256 * 1024
+LARGE_AT_ONCE, LARGE_OF_ONE = 48, 2
 ACK_SECONDS = 2.9  # Bolt answers 404 where no listener has acknowledged after 3 s, as where there is none
 WINDOW = 300  # seconds for which Slack's signatures are good
 REPLAYS = 20_000  # signatures remembered: more than a minute of the most that Slack sends
@@ -145,12 +151,13 @@ class Guard:
         self._app = app
         self._secret = signing_secret.encode()
         self._large = asyncio.Lock()  # of the thread that looks at large bodies
+        self._readers = FairSlots(LARGE_AT_ONCE, LARGE_OF_ONE)
         self._clock = clock
         self._seen: OrderedDict[str, float] = OrderedDict()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """POST /slack/events: events, interactivity and commands alike."""
-        raw = await _body(request)
+        raw = await self._body(request)
         if isinstance(raw, web.Response):
             return raw
         stamp = request.headers.get("x-slack-request-timestamp", "")
@@ -173,6 +180,31 @@ class Guard:
         if response.status >= 500 or response.status == 404:
             self._seen.pop(signature, None)  # Slack has to send it again, and may do so unchanged
         return await to_aiohttp_response(response)
+
+    async def _body(self, request: web.Request) -> bytes | web.Response:
+        """The raw body, or the answer to one that is too large or too slow."""
+        length = request.content_length or 0
+        if length > MOST_BYTES:
+            return web.Response(status=413, text="too large")
+        try:
+            async with asyncio.timeout(BODY_SECONDS), self._reader(request, length):
+                return await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return web.Response(status=413, text="too large")
+        except TimeoutError:
+            return web.Response(status=408, text="too slow")
+
+    @asynccontextmanager
+    async def _reader(self, request: web.Request, length: int) -> AsyncIterator[None]:
+        """Wait until a body of this length may be read. Until then aiohttp takes no more of it than its beginning."""
+        address = network_of(request.remote or "")
+        if length > USUAL_BYTES:
+            await self._readers.acquire(address)
+        try:
+            yield
+        finally:
+            if length > USUAL_BYTES:
+                self._readers.release(address)
 
     async def _signed(self, raw: bytes, stamp: str, signature: str) -> bool:
         """Whether the body is Slack's. Nothing of it is decoded before; of large ones one is looked at at a time."""
@@ -201,19 +233,6 @@ class Guard:
         known = signature in self._seen
         self._seen[signature] = now
         return known
-
-
-async def _body(request: web.Request) -> bytes | web.Response:
-    """The raw body, or the answer to one that is too large or too slow."""
-    if request.content_length is not None and request.content_length > MOST_BYTES:
-        return web.Response(status=413, text="too large")
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            return await request.read()
-    except web.HTTPRequestEntityTooLarge:
-        return web.Response(status=413, text="too large")
-    except TimeoutError:
-        return web.Response(status=408, text="too slow")
 
 
 def _bolt_request(request: web.Request, raw: bytes) -> AsyncBoltRequest:

@@ -291,9 +291,9 @@ async def test_a_defect_of_a_handler_is_logged_with_its_traceback(caplog: pytest
 class Open(Connection):
     """A connection that is open, and notes that it was ended."""
 
-    def __init__(self, address: str, idle: bool = True, waits: bool = False) -> None:
+    def __init__(self, address: str, idle: bool = True, waits: bool = False, fresh: bool = False) -> None:
         super().__init__(Connections(HttpLimits()), asyncio.Protocol)
-        self.address, self.ended, self._idle, self._waits = address, False, idle, waits
+        self.address, self.ended, self._idle, self._waits, self._fresh = address, False, idle, waits, fresh
 
     @property
     def idle(self) -> bool:
@@ -302,6 +302,10 @@ class Open(Connection):
     @property
     def waits(self) -> bool:
         return self._waits
+
+    @property
+    def fresh(self) -> bool:
+        return self._fresh
 
     def abort(self) -> None:
         self.ended = True
@@ -362,6 +366,35 @@ async def test_tokens_leave_a_quarter_of_all_connections_to_others() -> None:
     assert [one.ended for one in first] == [True, False, False, False]
     assert [one.ended for one in second] == [True, False, False, False]
     assert every.admit(Open("10.0.0.2"))
+    every.report()
+
+
+async def test_a_connection_of_which_nothing_was_read_yet_makes_way_for_no_crowd() -> None:
+    every = Connections(HttpLimits(connections=20, per_address=9))
+    crowd = [Open(f"10.0.0.{number % 2}", idle=False, waits=True) for number in range(10)]
+    for one in crowd:
+        assert every.admit(one)
+    click = Open("10.0.1.1", fresh=True)
+    assert every.admit(click)
+    assert [one.ended for one in crowd].count(True) == 1
+    for number in range(2):  # one of them has fewer now; it is no click's place that it gets
+        every.admit(Open(f"10.0.0.{number}", idle=False, waits=True))
+    assert not click.ended
+    assert every.admit(Open("10.0.1.2", fresh=True))
+    assert not click.ended
+    every.report()
+
+
+async def test_of_connections_that_nobody_uses_the_oldest_makes_way_and_else_the_oldest_of_its_address() -> (
+    None
+):
+    every = Connections(HttpLimits(connections=40, per_address=3))
+    fresh, idle, newer = Open("10.0.0.1", fresh=True), Open("10.0.0.1"), Open("10.0.0.1", fresh=True)
+    for one in (fresh, idle, newer, Open("10.0.0.1", fresh=True)):
+        assert every.admit(one)
+    assert [one.ended for one in (fresh, idle, newer)] == [False, True, False]
+    assert every.admit(Open("10.0.0.1", fresh=True))
+    assert [one.ended for one in (fresh, idle, newer)] == [True, True, False]
     every.report()
 
 
@@ -708,6 +741,39 @@ async def test_the_body_of_a_click_waits_for_one_turn_alone(monkeypatch: pytest.
     async with served() as port:
         assert "200" in await answer(port, encoded("identity", b"a" * 60_000))
     assert len(turns) == 1
+
+
+async def test_a_large_body_waits_for_a_turn_for_each_of_its_large_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, real = list[str](), ParseQueue.run
+
+    def noted(self: ParseQueue, address: str, parse: Callable[[], None]) -> bool:
+        turns.append(address)
+        return real(self, address, parse)
+
+    monkeypatch.setattr(ParseQueue, "run", noted)
+    async with served() as port:
+        assert "200" in await answer(port, encoded("identity", b"a" * 250_000))
+    assert len(turns) == 2
+
+
+async def test_a_request_that_has_arrived_whole_waits_for_us_until_all_of_it_was_given_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, real = list[Connection](), Connection.begin
+    monkeypatch.setattr(Connection, "begin", lambda self, asked: (begun.append(self), real(self, asked)))
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+    async with served() as port, opened(port, 1, head) as [(reader, writer)]:
+        await until(lambda: bool(begun))
+        assert begun[0].fresh
+        assert not begun[0].waits
+        begun[0]._held += b"a" * 9
+        assert begun[0].waits
+        begun[0]._held.clear()
+        writer.write(b"a" * 9)
+        async with asyncio.timeout(10):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
 
 
 async def test_headers_of_more_than_some_bytes_together_are_refused_and_not_parsed(

@@ -13,13 +13,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, TCPConnector
+from aiohttp.web import BaseRequest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncBoltRequest
 
-from bot.slack_app import LARGE_BYTES, Guard
+from bot.slack_app import LARGE_BYTES, LARGE_OF_ONE, USUAL_BYTES, Guard
 from tests.bot.test_connections import gone, opened
 from tests.slack_app import ANN, INSTALLED, OPS, Edge
 from workspace.delivery import sign
@@ -155,6 +156,36 @@ async def test_a_body_that_never_ends_is_given_up(
 
     async with line.post(http.url, data=trickle(), headers={**JSON, "Content-Length": "10"}) as answer:
         assert answer.status == 408
+
+
+async def test_few_large_bodies_are_read_at_once_and_of_one_address_two(
+    http: Edge, line: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, most, real, both = 0, 0, BaseRequest.read, asyncio.Event()
+
+    async def noted(self: BaseRequest) -> bytes:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        if reading == LARGE_OF_ONE:
+            both.set()
+        try:
+            return await real(self)
+        finally:
+            reading -= 1
+
+    monkeypatch.setattr(BaseRequest, "read", noted)
+    port = int(http.url.split(":")[2].partition("/")[0])
+    head = f"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: {USUAL_BYTES + 9}\r\n\r\n".encode()
+    large = json.dumps({"type": "url_verification", "challenge": "a" * 300_000})
+    small = json.dumps({"type": "url_verification", "challenge": "b"})
+    async with opened(port, 9, head + b"a"):
+        async with asyncio.timeout(10):
+            await both.wait()
+        assert (await post(line, http, small, {**JSON, **sign(SECRET, small)}))[0] == 200
+        async with ClientSession(connector=TCPConnector(local_addr=("127.0.0.2", 0))) as other:
+            assert (await post(other, http, large, {**JSON, **sign(SECRET, large)}))[0] == 200
+    assert most == LARGE_OF_ONE + 1
 
 
 NONSENSE = (
