@@ -23,6 +23,7 @@ from handlers.slack.buttons import Buttons
 from handlers.slack.commands import Commands
 from handlers.slack.home import Pages, home, home_after
 from handlers.slack.listener import TIMEOUT_SECONDS, ListenerFactory, Outgoing
+from handlers.slack.lists_at_once import ListsAtOnce
 from handlers.slack.modals import Modals
 from handlers.slack.server_questions import ServerQuestions
 from handlers.slack.task_buttons import TaskButtons
@@ -35,9 +36,10 @@ log = logging.getLogger(__name__)
 class Events:
     """The event handlers. `bot_user`: the app's own user id."""
 
-    def __init__(self, world: World, outgoing: Outgoing, bot_user: str) -> None:
+    def __init__(self, world: World, outgoing: Outgoing, lists: ListsAtOnce, bot_user: str) -> None:
         self._world = world
         self._outgoing = outgoing
+        self._lists = lists
         self._bot_user = bot_user
 
     async def receive_message(
@@ -63,10 +65,14 @@ class Events:
         return BoltResponse(status=200, body="")
 
     async def home(self, body: Mapping[str, Any]) -> None:
-        """Publishes the current App Home. A failure is logged; opening App Home again retries."""
+        """Publishes the current App Home, unless it is being drawn for them. A failure is logged; opening it again
+        retries."""
         try:
             event = payloads.home_opened(body)
-            await self._outgoing.publish(event.user, await home(self._world, event.team, event.user))
+            with for_owner(event.user), self._lists.for_person(event.user) as may:
+                view = await home(self._world, event.team, event.user) if may else None
+            if view is not None:
+                await self._outgoing.publish(event.user, view)
         except (payloads.Malformed, Unavailable) as error:
             log.warning("App Home could not be published: %s", error)
         except Exception:
@@ -93,7 +99,8 @@ class Events:
 def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> None:
     """Registers the middleware and the listeners on `app`."""
     listeners = ListenerFactory(outgoing, world.ids.new, partial(home_after, world))
-    events = Events(world, outgoing, bot_user)
+    lists = ListsAtOnce()
+    events = Events(world, outgoing, lists, bot_user)
     app.use(events.receive_message)
     app.event("app_home_opened")(events.home)
     app.event("agent_session_stopped")(events.stop)
@@ -110,4 +117,4 @@ def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> 
     for callback, submitted in windows.items():
         app.view(callback)(listeners.listener(payloads.submission, submitted, modals.message))
     for command, called in Commands(world).all().items():
-        app.command(command)(listeners.listener(payloads.slash_command, called))
+        app.command(command)(listeners.listener(payloads.slash_command, lists.bounded(called)))

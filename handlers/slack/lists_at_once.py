@@ -1,0 +1,45 @@
+"""How many lists are made for one person at once: what waits, what can be undone, App Home. Each reads much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from handlers.slack.listener import Reply
+from handlers.slack.payloads import SlashCommand
+
+MOST = 2
+CROWDED = "I am still busy with what you asked for just now. Please try again in a moment."
+
+
+class ListsAtOnce:
+    """For one event loop."""
+
+    def __init__(self) -> None:
+        self._made: Counter[str] = Counter()  # by person
+
+    @contextmanager
+    def for_person(self, user: str) -> Iterator[bool]:
+        """Whether one more may be made for this person within it."""
+        may = self._made[user] < MOST
+        self._made[user] += may
+        try:
+            yield may
+        finally:
+            self._made[user] -= may
+            if not self._made[user]:
+                del self._made[user]
+
+    def bounded(
+        self, handler: Callable[[SlashCommand], Awaitable[Reply]]
+    ) -> Callable[[SlashCommand], Awaitable[Reply]]:
+        """The handler of a command, which says so where too many are under way."""
+
+        async def handle(command: SlashCommand) -> Reply:
+            with self.for_person(command.user) as may:
+                if not may:
+                    return Reply(ack={"text": CROWDED, "response_type": "ephemeral"})
+                return await handler(command)
+
+        return handle
