@@ -280,8 +280,16 @@ def with_warning(preview: Preview) -> Preview:
 
 
 def covered_by_facts(preview: Preview, why: str = COVERED) -> Preview:
-    """The preview without what is in the target now: that is not for everybody who sees the card."""
-    return replace(preview, diff="", notes=(*preview.notes, why)) if preview.diff else preview
+    """The preview without what is in the target now: that is not for everybody who sees the card. What its lines told
+    of the arguments stands among the facts again."""
+    if not preview.diff:
+        return preview
+    lines = set(preview.diff.split("\n"))
+    facts_again = (
+        replace(fact, named=fact.named and f"+ {fact.label}: {fact.value}" not in lines)
+        for fact in preview.facts
+    )
+    return replace(preview, diff="", facts=tuple(facts_again), notes=(*preview.notes, why))
 
 
 def _notifies(spec: ToolSpec, scope: Mapping[str, Json]) -> str:

@@ -10,6 +10,7 @@ from gate.rules.previews import (
     DECEPTIVE_TEXT,
     MAX_FACTS,
     build,
+    covered_by_facts,
     facts,
     has_deceptive_text,
     plainly,
@@ -205,3 +206,14 @@ def test_what_a_server_tells_beside_the_name_of_a_thing_is_clipped_and_counted()
     assert thing.kind == "k" * 60 + "… (+19,940)"
     assert thing.modified.endswith("… (+440)")
     assert thing.size is None
+
+
+def test_what_covered_lines_told_of_the_arguments_stands_among_the_facts_again():
+    show = Show("text", after="{capture.plan.change}", says=("where",))
+    spec = replace(SPEC, recipe=Recipe(summary="Write {args.path}", show=show))
+    capture = {"plan": {"change": "+ where: Room 9\n! at the same time: Interview"}}
+    whole = build(spec, {"path": "a.md", "where": "Room 9"}, capture)
+    kept = covered_by_facts(whole)
+    assert [(fact.label, fact.named) for fact in whole.facts] == [("path", True), ("where", True)]
+    assert [(fact.label, fact.named) for fact in kept.facts] == [("path", True), ("where", False)]
+    assert "Interview" not in str(kept)
