@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gate.actions.file_checks import found_gated, in_slices, rules_beyond, told_gated
+from gate.actions.file_checks import found_gated, in_slices, matching, rules_beyond, told_gated
 from gate.rules.action import Json
 from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import (
     TooManyFiles,
     file_readers,
     found_files,
+    is_only_private,
     names_asked,
     not_asked_for,
     told_files,
     told_folders,
 )
+from gate.rules.policy import Rule
 from gate.rules.ports import World
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
@@ -76,10 +78,18 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
             gated = await in_slices(world.clock, not_asked_for([*asked], gated))
     except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)
+    gated = [(path, rule) for path, rule in gated if not _is_private_anyway(world, call, rule)]
     if not gated:
         return answer
     path, rule = gated[0]
     return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
+
+
+def _is_private_anyway(world: World, call: MadeCall, rule: Rule) -> bool:
+    """Whether a rule does no more than to give the answer of this very call to whoever asks alone."""
+    return is_only_private(rule, call.spec, call.channel) and rule.holds(
+        call.spec.full_name, call.args, matching(world)
+    )
 
 
 async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer: Answer) -> str:

@@ -31,6 +31,8 @@ WILD = re.compile(r"[*?\[]")
 # Of patterns that somebody asked for files by, and characters that are held against all of them: 0.3 s. What is more
 # asks for nothing.
 MOST_PATTERNS, LONGEST_PATTERN, MOST_COMPARED = 50, 256, 1_000_000
+# The name of a mailbox in a Maildir, whose folder has a dot before it
+MAILBOX = re.compile(r"(?:^|(?<=/))\.(?=[^/]+/(?:cur|new)(?:/|$))")
 Gated = tuple[str, Rule]  # a file, and a rule that keeps it from being read at once
 
 
@@ -113,7 +115,8 @@ def not_asked_for(names: Sequence[str], gated: Sequence[Gated]) -> Iterator[Gate
     for path, rule in gated:
         inside = f"/{path.lower()}/"
         left -= len(inside) * len(patterns)
-        is_asked_for = any(form in inside for form in plain) or (
+        mailbox = MAILBOX.sub("", inside)
+        is_asked_for = any(form in inside or form in mailbox for form in plain) or (
             left > 0 and any(pattern.matches(inside) for pattern in patterns)
         )
         yield None if is_asked_for else (path, rule)
@@ -159,11 +162,11 @@ def gated_files(
         return
     yield from _counted(paths)
     for path in paths:
-        forms = (path, *forms_below(readers[0].recipe.targets, path))
+        forms = dict.fromkeys((path, MAILBOX.sub("", path), *forms_below(readers[0].recipe.targets, path)))
         every = tuple(dict.fromkeys((*forms, *map(without_root, forms))))
         yield None
         for rule, is_about in tests:
-            for found in is_about(forms, every):
+            for found in is_about(tuple(forms), every):
                 yield (path, rule) if found else None
                 if found:
                     break
