@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.calendar import events, times
-from servers.calendar.events import NewEvent, Plan, Problems
+from servers.calendar.events import NewEvent, Occurrence, Plan, Problems
 from servers.calendar.times import Moment
 from servers.days import Days
 from servers.filesystem.paths import Place, Roots, opened
@@ -149,13 +149,18 @@ def _text(value: str) -> str:
 
 def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
     """A new event as the gate shows it. It names no time of now: it must be the same when looked at again."""
+    problems = Problems()
+    named = clashing(draft, roots, days.zone, problems)
+    clashes = [f"! at the same time: {each.title}, {times.span(each.start, each.end)}" for each in named]
+    noted = [f"! {problems.note}"] if problems.note else []
     return Plan(
         what=draft.what,
         when=times.span(draft.start, draft.end),
-        change="\n".join([*_lines(draft, days.zone), *_clashes(draft, roots, days.zone)]),
+        change="\n".join([*_lines(draft, days.zone), *clashes, *noted]),
         start=times.said(draft.start),
         end=times.said(draft.end),
         folder=draft.folder.said,
+        files=events.files_of(named, problems),
     )
 
 
@@ -181,18 +186,11 @@ def _bound(draft: Draft, zone: ZoneInfo) -> str:
     return f", until {until.astimezone(zone).date() if isinstance(until, datetime) else until}"
 
 
-def _clashes(draft: Draft, roots: Roots, zone: ZoneInfo) -> list[str]:
-    """What is at the same time, of the first few times that it takes place; and what could not be read."""
-    problems = Problems()
-    named = [f"! at the same time: {clash}" for clash in clashing(draft, roots, zone, problems)]
-    return [*named, *([f"! {problems.note}"] if problems.note else [])]
-
-
-def clashing(draft: Draft, roots: Roots, zone: ZoneInfo, problems: Problems) -> list[str]:
-    """Up to ten things that take time when the event would."""
+def clashing(draft: Draft, roots: Roots, zone: ZoneInfo, problems: Problems) -> list[Occurrence]:
+    """Up to ten things that take time when the event would, of the first few times that it takes place."""
     spans = draft.occurrences(zone)
     if not spans:
         return []
-    there = events.between(roots, spans[0][0], max(end for _, end in spans), zone, problems)
+    there = events.between(events.calendars(roots), spans[0][0], max(end for _, end in spans), zone, problems)
     found = [clash for span in spans for clash in events.clashes(there, *span)]
-    return [f"{each.title}, {times.span(each.start, each.end)}" for each in found[:LOOKED_AT]]
+    return found[:LOOKED_AT]

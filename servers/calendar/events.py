@@ -8,7 +8,7 @@ from __future__ import annotations
 import stat
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -55,6 +55,9 @@ TextArg = Annotated[str, Field(max_length=LONGEST_TEXT, description="Anything el
 TimesArg = Annotated[int, Field(ge=2, le=MOST_TIMES, description="How often in all, when it repeats.")]
 UntilArg = Annotated[str, Field(max_length=40, description="The last day it may repeat on.")]
 CalendarArg = Annotated[str, Field(max_length=200, description="The folder it goes to. Empty: the first.")]
+OneCalendarArg = Annotated[
+    str, Field(max_length=200, description="Only what is in this folder. Empty: everything.")
+]
 DayArg = Annotated[str, Field(max_length=40, description="A day: 2026-11-24, today, tomorrow, friday.")]
 ExpectedMoment = Annotated[
     str | None, Field(description="The moment that was shown. Refused when the words now mean another one.")
@@ -103,6 +106,7 @@ class Events(BaseModel):
     events: list[Event]
     truncated: bool
     note: str = Field(description="which files could not be read, and why")
+    unread: list[str] = Field(description="the files that the note names")
 
 
 class Slot(BaseModel):
@@ -115,6 +119,7 @@ class Slots(BaseModel):
     slots: list[Slot]
     truncated: bool
     note: str = ""
+    files: list[str] = Field(description="of what takes the other time, and those that the note names")
 
 
 class Found(BaseModel):
@@ -145,6 +150,7 @@ class Plan(BaseModel):
     start: str
     end: str
     folder: str
+    files: list[str] = Field(description="of what is at the same time, and those that could not be read")
 
 
 class Created(BaseModel):
@@ -185,22 +191,45 @@ class File:
         return disk.sha256(self.data)
 
 
+NAMED = 3  # problems that a note names
+SEE_WHY = "Not everything could be read, so it may be there all the same: list the events to see why."
+
+
 @dataclass
 class Problems:
     """What could not be read. An answer that says nothing of it would look whole."""
 
     said: list[str] = field(default_factory=list)
+    about: list[list[str]] = field(default_factory=list)  # the files that each may be about
+
+    def add(self, why: str, files: Iterable[File | Place] = ()) -> None:
+        """One problem, which begins with the name of one of these files or of none."""
+        names = [(one.place if isinstance(one, File) else one).said for one in files]
+        self.said.append(why)
+        self.about.append([name for name in names if why.startswith(name)])
 
     @property
     def note(self) -> str:
         if not self.said:
             return ""
-        more = f" and {len(self.said) - 3} more" if len(self.said) > 3 else ""
-        return f"Not everything could be read, so events may be missing: {'; '.join(self.said[:3])}{more}."
+        more = f" and {len(self.said) - NAMED} more" if len(self.said) > NAMED else ""
+        return (
+            f"Not everything could be read, so events may be missing: {'; '.join(self.said[:NAMED])}{more}."
+        )
+
+    @property
+    def files(self) -> list[str]:
+        """Those that the note tells of."""
+        return list(dict.fromkeys(name for names in self.about[:NAMED] for name in names))
+
+
+def calendars(roots: Roots, name: str = "") -> list[Place]:
+    """The folder of this name, or all of them. Raises ToolError."""
+    return [roots.find(name)] if name else [roots.place(root, ()) for root in roots.roots]
 
 
 def asked(
-    task: str, roots: Roots, problems: Problems, **args: Any
+    task: str, folders: Sequence[Place], problems: Problems, **args: Any
 ) -> Iterator[tuple[list[File], dict[str, Any]]]:
     """What a task finds in all files, in portions: the facts of one number its files from 0 on."""
 
@@ -208,40 +237,41 @@ def asked(
         names = [file.place.said for file in files]
         return Job(task, [file.data for file in files], {**args, "names": names}, limits=LIMITS)
 
-    for files, result in Portions(job, at_once=100).results(list(read_all(roots, problems))):
+    for files, result in Portions(job, at_once=100).results(list(read_all(folders, problems))):
         if result.refused:
-            problems.said += [brief(f"{file.place.said} {result.refused}").rstrip(".") for file in files]
+            for file in files:
+                problems.add(brief(f"{file.place.said} {result.refused}").rstrip("."), [file])
         else:
-            problems.said += map(brief, result.told["problems"])
+            for why in map(brief, result.told["problems"]):
+                problems.add(why, files)
             yield files, result.told
 
 
-def read_all(roots: Roots, problems: Problems) -> Iterator[File]:
-    """Every file that can be read; the others go to `problems`."""
+def read_all(folders: Sequence[Place], problems: Problems) -> Iterator[File]:
+    """Every file below these that can be read; the others go to `problems`."""
     left = MOST_BYTES
-    for number, place in enumerate(_places(roots, problems)):
+    for number, place in enumerate(_places(folders, problems)):
         if number >= MOST_FILES or left < 0:
-            problems.said.append(f"there are more files than are read ({number})")
+            problems.add(f"there are more files than are read ({number})")
             return
         try:
             file = read(place)
         except ToolError as error:
-            problems.said.append(str(error).rstrip("."))
+            problems.add(str(error).rstrip("."), [place])
             continue
         left -= len(file.data)
         yield file
 
 
-def _places(roots: Roots, problems: Problems) -> Iterator[Place]:
+def _places(folders: Sequence[Place], problems: Problems) -> Iterator[Place]:
     budget = listing.Budget()
-    for root in roots.roots:
-        home = roots.place(root, ())
+    for home in folders:
         with opened(home) as folder:
             for here, info in listing.visit(folder, "", budget, deep=True):
                 if stat.S_ISREG(info.st_mode) and here.said.lower().endswith(ENDING):
-                    yield roots.place(root, tuple(here.said.split("/")))
+                    yield replace(home, parts=(*home.parts, *here.said.split("/")), folder=False)
     if budget.unseen:
-        problems.said.append(budget.unseen.rstrip("."))
+        problems.add(budget.unseen.rstrip("."))
 
 
 def read(place: Place) -> File:
@@ -320,37 +350,42 @@ class Series:
 
 
 def between(
-    roots: Roots, begin: datetime, end: datetime, zone: ZoneInfo, problems: Problems
+    folders: Sequence[Place], begin: datetime, end: datetime, zone: ZoneInfo, problems: Problems
 ) -> list[Occurrence]:
     """What takes place in a span, in order of time. Files that cannot be understood go to `problems`."""
     span = {"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone.key}
     found = [
         Occurrence.told(one, files[one["file"]], zone)
-        for files, told in asked("calendar.between", roots, problems, **span)
+        for files, told in asked("calendar.between", folders, problems, **span)
         for one in told["found"]
     ]
     return sorted(found, key=lambda each: (each.begins, each.ends, each.title, each.file.place.said))
 
 
-def find(roots: Roots, event_id: str, zone: ZoneInfo) -> Series:
-    """An event. Raises ToolError unless there is exactly one."""
+def files_of(named: Iterable[Occurrence], problems: Problems) -> list[str]:
+    """The files that an answer tells of which names these and what could not be read."""
+    return list(dict.fromkeys([*(each.file.place.said for each in named), *problems.files]))
+
+
+def find(folders: Sequence[Place], event_id: str, zone: ZoneInfo) -> Series:
+    """An event. Raises ToolError unless there is exactly one; it names no file, as nobody has asked for one."""
     problems = Problems()
     holding = [
         files[number]
-        for files, told in asked("calendar.holding", roots, problems, event_id=event_id)
+        for files, told in asked("calendar.holding", folders, problems, event_id=event_id)
         for number in told["found"]
     ]
     if not holding:
-        raise ToolError(
-            f"There is no event {event_id}. Look what is on the calendar first. {problems.note}".rstrip()
-        )
+        why = f" {SEE_WHY}" * bool(problems.said)
+        raise ToolError(f"There is no event {event_id}. Look what is on the calendar first.{why}")
     if len(holding) > 1:
-        names = ", ".join(file.place.said for file in holding[:3])
         raise ToolError(
-            f"The event {event_id} is in several files: {names}. Take it out of all but one by hand."
+            f"The event {event_id} is in {len(holding)} files. List the events to see which, and name a calendar, or "
+            "take it out of all but one by hand."
         )
     [file] = holding
-    told, rest = run("calendar.event", file.place.said, [file.data], LIMITS, event_id=event_id, zone=zone.key)
+    given = {"event_id": event_id, "zone": zone.key}
+    told, rest = run("calendar.event", f"The event {event_id}", [file.data], LIMITS, **given)
     note = f"{file.place.said} has {told['unknown']}." if told["unknown"] else ""
     main = Occurrence.told(told["event"], file, zone)
     return Series(main, told["event"]["rule"], told["others"], rest, note)

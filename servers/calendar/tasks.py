@@ -395,9 +395,9 @@ def event(data: bytes, event_id: str, zone: str) -> Result:
         told = main(parts, ZoneInfo(zone), Status.of(held[0]))
         several = len({text(part, "RECURRENCE-ID") for part in parts}) < len(parts)
     except Exception as error:  # as above
-        raise Refused(f"has an event that makes no sense ({_reason(error)}).") from error
+        raise Refused(f"makes no sense ({type(error).__name__}).") from error
     if several:
-        raise Refused("has several events with this id. Mend that in a calendar program.")
+        raise Refused("is several times in its file. Mend that in a calendar program.")
     rest, left = without(data, calendars, event_id)
     unknown = "; ".join(_unknown(calendars, [told], zone))
     return {"event": told, "others": left, "unknown": unknown}, rest

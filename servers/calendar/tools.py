@@ -27,6 +27,7 @@ from servers.calendar.events import (
     IdArg,
     MinutesArg,
     NewEvent,
+    OneCalendarArg,
     PlaceArg,
     Plan,
     Problems,
@@ -73,21 +74,22 @@ class Tools:
         contains: Annotated[
             str, Field(max_length=200, description="Words in the title, the place or the description.")
         ] = "",
+        calendar: OneCalendarArg = "",
     ) -> Events:
         """List what takes place on these days, in order of time. What repeats is listed each time."""
         problems, first = Problems(), self._day(start)
         last = first + timedelta(days=days)
+        folders = events.calendars(self.roots, calendar)
         there = events.between(
-            self.roots, self.days.begins(first), self.days.begins(last), self.days.zone, problems
+            folders, self.days.begins(first), self.days.begins(last), self.days.zone, problems
         )
         fits = (each for each in there if _contains(each, contains))
         shown, more = answers.fitting((each.shown() for each in fits), MOST_EVENTS)
-        return Events(
-            events=shown, truncated=more, note=problems.note or ("" if shown else "There are none.")
-        )
+        note = problems.note or ("" if shown else "There are none.")
+        return Events(events=shown, truncated=more, note=note, unread=problems.files)
 
     @spoken
-    def find_free_slots(
+    def find_free_slots(  # noqa: PLR0913 - one argument for each thing that can be asked for
         self,
         start: Annotated[DayArg, Field(description="The first day.")] = "today",
         days: DaysArg = 5,
@@ -95,20 +97,25 @@ class Tools:
         from_time: Annotated[str, Field(pattern=r"^\d{1,2}:\d\d$", description="When work begins.")] = "09:00",
         to_time: Annotated[str, Field(pattern=r"^\d{1,2}:\d\d$", description="When it ends.")] = "17:00",
         weekends: Annotated[bool, Field(description="Saturday and Sunday too.")] = False,
+        calendar: OneCalendarArg = "",
     ) -> Slots:  # fmt: skip
         """Find free time within working hours, from now on. What is cancelled, declined or free takes no time."""
         problems, zone = Problems(), self.days.zone
         hours = _hours(from_time, to_time)
         open_ = events.windows(self._day(start), days, hours, weekends, zone)
-        there = events.between(self.roots, open_[0][0], open_[-1][1], zone, problems) if open_ else []
+        folders = events.calendars(self.roots, calendar)
+        there = events.between(folders, open_[0][0], open_[-1][1], zone, problems) if open_ else []
         spans = events.slots(open_, there, self.days.now(), minutes)
         shown, more = answers.fitting((events.shown(span, zone) for span in spans), MOST_SLOTS)
-        return Slots(slots=shown, truncated=more, note=problems.note or ("" if shown else "There are none."))
+        last = datetime.fromisoformat(shown[-1].end) if more else None  # what comes later is not told of
+        taken = (each for each in there if each.busy and (last is None or each.begins <= last))
+        files, note = events.files_of(taken, problems), problems.note or ("" if shown else "There are none.")
+        return Slots(slots=shown, truncated=more, note=note, files=files)
 
     @spoken
-    def get_event(self, event_id: IdArg) -> Found:
+    def get_event(self, event_id: IdArg, calendar: OneCalendarArg = "") -> Found:
         """One event with everything about it, and the SHA-256 of its file."""
-        event = events.find(self.roots, event_id, self.days.zone)
+        event = events.find(events.calendars(self.roots, calendar), event_id, self.days.zone)
         found, file = event.main, event.main.file
         what = f"{found.title}, {times.span(found.start, found.end)}"
         shown = f"{what}, all repetitions" if found.repeats else what
@@ -219,7 +226,7 @@ class Tools:
     @spoken
     def delete_event(self, event_id: IdArg, expected_sha256: ExpectedArg = None) -> Deleted:
         """Delete an event, with all its repetitions. The file before it stays in the trash."""
-        found = events.find(self.roots, event_id, self.days.zone)
+        found = events.find(events.calendars(self.roots), event_id, self.days.zone)
         file, rest = found.main.file, found.rest
         with_it, at = file.sha256, self.days.now()  # what is left was made of these bytes
         disk.must_be(file.place.said, with_it, expected_sha256)
@@ -243,14 +250,12 @@ class Tools:
 
 
 def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> None:
-    """Raises ToolError when something else is at that time."""
+    """Raises ToolError when something else is at that time. It does not name that, as a rule may keep it from whoever
+    asks: a list of the events does where it may."""
     if not isinstance(draft.start, datetime):
         raise ToolError("A block of time needs a time: write start like 2026-11-24 14:00.")
-    taken = drafts.clashing(draft, roots, days.zone, Problems())
-    if taken:
-        raise ToolError(
-            f"That time is not free: {'; '.join(taken[:3])}. Choose another, or look for free time first."
-        )
+    if drafts.clashing(draft, roots, days.zone, Problems()):
+        raise ToolError("That time is not free. Choose another, or list the events to see what is there.")
 
 
 def _hours(begin: str, end: str) -> tuple[time, time]:
@@ -287,15 +292,32 @@ def _new(preview: dict[str, Any], *says: str) -> dict[str, Any]:
     }
 
 
+_TOLD_OF = {"found": ["files[]"], "listed": ["files[]"]}
 _SAME_FILE = unchanged("get_metadata", path="{result.file}")
 
 CARDS: dict[str, Card] = {
-    "list_events": reading("List events", "List events from {args.start}"),
-    "find_free_slots": reading("Find free time", "Find free time from {args.start}"),
-    "get_event": reading("Event details", "Look at the event {args.event_id}"),
-    "preview_event": reading("Preview a new event", "Look at the new event", looks=["event.calendar"]),
+    "list_events": reading(
+        "List events",
+        "List events from {args.start}",
+        looks=["calendar"],
+        found=["events[].file", "unread[]"],
+        listed=["events[].file", "unread[]"],
+    ),
+    "find_free_slots": reading(
+        "Find free time", "Find free time from {args.start}", looks=["calendar"], **_TOLD_OF
+    ),
+    "get_event": reading(
+        "Event details",
+        "Look at the event {args.event_id}",
+        looks=["calendar"],
+        found=["file"],
+        listed=["file"],
+    ),
+    "preview_event": reading(
+        "Preview a new event", "Look at the new event", looks=["event.calendar"], **_TOLD_OF
+    ),
     "preview_time_block": reading(
-        "Preview a block of time", "Look at the block of time", looks=["block.calendar"]
+        "Preview a block of time", "Look at the block of time", looks=["block.calendar"], **_TOLD_OF
     ),
     "create_event": change(
         "Create event",

@@ -66,7 +66,9 @@ def test_of_more_than_an_answer_holds_the_first_are_told_and_the_rest_is_counted
     (tmp_path / "many.ics").write_text(daily(many, *more))
     (tmp_path / "one.ics").write_text(event("DTSTART:20261102T120000Z", "DURATION:PT1H", "SUMMARY:Y"))
     problems = Problems()
-    found = events.between(Roots.at([tmp_path]), NOW, NOW + timedelta(days=days), BERLIN, problems)
+    found = events.between(
+        events.calendars(Roots.at([tmp_path])), NOW, NOW + timedelta(days=days), BERLIN, problems
+    )
     assert calls == [2]
     assert len(found) > 2000
     assert "one.ics" in {each.file.place.said for each in found}

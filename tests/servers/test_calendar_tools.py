@@ -264,7 +264,8 @@ async def test_free_time_is_what_events_leave(tmp_path: Path) -> None:
             ("2026-11-25T09:00", "17:00", 480),  # the fair is marked free
         ]
         saturday = await gate("find_free_slots", days=1)
-        assert saturday == {"slots": [], "truncated": False, "note": "There are none."}
+        assert saturday == {"slots": [], "truncated": False, "note": "There are none.", "files": []}
+        assert found["files"] == ["team.ics"]
         today = await gate("find_free_slots", days=1, weekends=True)
         assert [slot["start"] for slot in today["slots"]] == ["2026-11-21T10:30:00+01:00"]  # from now on
         spring = await gate(
@@ -278,12 +279,13 @@ async def test_free_time_is_what_events_leave(tmp_path: Path) -> None:
 async def test_time_that_is_not_free_is_not_blocked(tmp_path: Path) -> None:
     async with calendar(sample(tmp_path)) as gate:
         taken = {"title": "Focus", "start": "2026-11-24 12:30", "end": "15:00"}
-        assert "not free: Team lunch" in await gate.refused("create_time_block", **taken)
-        assert "not free: Team lunch" in await gate.blind("create_time_block", **taken)
+        assert "not free" in await gate.refused("create_time_block", **taken)
+        assert "not free" in await gate.blind("create_time_block", **taken)
+        assert "lunch" not in await gate.refused("preview_time_block", block=taken)
         free = {"title": "Focus", "start": "2026-11-24 13:00", "end": "15:00"}
         seen = await gate.look("create_time_block", **free)
         await gate("create_event", title="Quick", start="2026-11-24 14:00")
-        assert "not free: Quick" in await gate.refused("create_time_block", **seen.args)
+        assert "not free" in await gate.refused("create_time_block", **seen.args)
         assert "needs a time" in await gate.refused("create_time_block", title="x", start="2026-11-30")
 
 
@@ -411,8 +413,12 @@ async def test_an_unknown_or_doubled_event_is_not_deleted(tmp_path: Path) -> Non
     async with calendar(root) as gate:
         assert "There is no event nope" in await gate.refused("delete_event", event_id="nope")
         (root / "copy.ics").write_text(LUNCH)
-        assert "in several files" in await gate.refused("delete_event", event_id="lunch@example.com")
-        assert "in several files" in await gate.blind("delete_event", event_id="lunch@example.com")
+        assert "is in 2 files" in await gate.refused("delete_event", event_id="lunch@example.com")
+        assert "is in 2 files" in await gate.blind("delete_event", event_id="lunch@example.com")
+        (root / "old").mkdir()
+        (root / "copy.ics").rename(root / "old" / "copy.ics")
+        found = await gate("get_event", event_id="lunch@example.com", calendar="old")
+        assert found["file"] == "old/copy.ics"
 
 
 def test_a_folder_that_cannot_be_used_stops_the_start_with_a_sentence(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ async def test_events_behind_another_one_of_the_same_id_are_told(tmp_path: Path)
     async with over(home, "calendar") as said:
         told = json.loads(await said("list_events", start="2026-11-01", days=30))
         for tool in ("get_event", "delete_event"):
-            assert "twice.ics has several events with this id" in await said(tool, event_id="one")
+            assert "The event one is several times in its file" in await said(tool, event_id="one")
         assert "On the 10th" in await said("get_event", event_id="weekly")
     assert "twice.ics has several events with one id (one), of which only one is told" in told["note"]
     assert "whole.ics" not in told["note"]

@@ -17,6 +17,7 @@ from openpyxl import Workbook
 from PIL import Image, ImageDraw
 from reportlab.pdfgen.canvas import Canvas
 
+from servers.calendar.events import SEE_WHY
 from servers.email.mailboxes import identified
 from tests.servers import papers
 from tests.servers.all_servers import servers
@@ -166,8 +167,10 @@ async def test_what_is_partly_read_or_not_at_all_is_said_in_words(tmp_path: Path
         )
         async with over(home, server) as said:
             told = await said(tool.partition(".")[2], **filled(READS[tool][0], name))
-        named = re.search(rf"[ab]{re.escape(ending)}|[Tt]he file|of 2 files|This mail|message was", told)
-        if not named or not re.search(SAYS[kind], told):
+        named = re.search(
+            rf"[ab]{re.escape(ending)}|[Tt]he (?:file|mail)|of 2 files|This mail|message was", told
+        )
+        if SEE_WHY not in told and not (named and re.search(SAYS[kind], told)):
             silent.append((tool, ending, kind, told[:300]))
     assert not silent, "\n".join(map(str, silent))
 

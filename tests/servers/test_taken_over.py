@@ -196,7 +196,7 @@ async def test_what_is_said_of_a_document_is_no_longer_than_a_sentence(tmp_path:
 def test_the_problems_of_a_calendar_are_so_many_and_so_long_at_most(tmp_path: Path) -> None:
     (tmp_path / "a.ics").write_text("x")
     problems = events.Problems()
-    list(events.asked("calendar.between", Roots.at([tmp_path]), problems))
+    list(events.asked("calendar.between", events.calendars(Roots.at([tmp_path])), problems))
     assert len(problems.said) == 1_000
     assert max(map(len, problems.said)) == 500
 
