@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,11 @@ class Letter:
         return identified(self.name)
 
     @property
+    def said(self) -> str:
+        """What it is called to somebody who has its id alone."""
+        return f"The mail {self.id}"
+
+    @property
     def unread(self) -> bool:
         return "S" not in self.flags and self.mailbox not in (DRAFTS, SENT, OUTBOX)
 
@@ -82,6 +88,13 @@ class Boxes:
             if stat.S_ISDIR(info.st_mode) and here.name not in ("cur", "new", "tmp"):
                 yield home.child(here.name), here.said.lstrip(".")
 
+    def called(self, name: str) -> list[str]:
+        """The mailboxes of this name, in whatever letters; none for "". Raises ToolError where there is none."""
+        found = [mailbox for _, mailbox in self._mailboxes() if mailbox.casefold() == name.casefold()]
+        if name and not found:
+            raise ToolError(f"There is no mailbox {name}. Name one as a search of the mail has it.")
+        return found
+
     def _inside(self, box: Place, mailbox: str, budget: listing.Budget) -> Iterator[Letter]:
         for sub in READ:
             place = box.child(sub)
@@ -102,8 +115,10 @@ class Boxes:
             if letter.id == message_id and (not mailboxes or letter.mailbox in mailboxes)
         ]
         if len(found) > 1:
-            names = ", ".join(letter.place.said for letter in found[:3])
-            raise ToolError(f"{message_id} is in several places: {names}. Remove all but one by hand.")
+            raise ToolError(
+                f"{message_id} is in {len(found)} places. Search the mail to see which, and name a mailbox, or remove "
+                "all but one by hand."
+            )
         if not found and budget.spent:
             raise ToolError(f"{message_id} was not found. {budget.spent}")
         return found[0] if found else None
@@ -143,6 +158,23 @@ def bytes_of(place: Place, most: int = LARGEST) -> bytes:
     if len(data) > most:
         raise ToolError(f"{place.said} is larger than {most >> 20} MB, the most this server reads.")
     return data
+
+
+def of(letter: Letter) -> bytes:
+    """The bytes of a message that was asked for by its id. Raises ToolError, which does not name its file."""
+    try:
+        return bytes_of(letter.place)
+    except ToolError as error:
+        raise ToolError(str(error).replace(letter.place.said, letter.said)) from error
+
+
+IN_FOLDER = re.compile(r"(?:[^/]+/){0,2}?(?:cur|new)/")
+
+
+def folders_named(sentences: Iterable[str]) -> list[str]:
+    """The folders of the messages with whose files these sentences begin."""
+    found = filter(None, map(IN_FOLDER.match, sentences))
+    return list(dict.fromkeys(one[0] for one in found))
 
 
 def head_of(place: Place, most: int) -> bytes:
@@ -289,10 +321,11 @@ class Account:
     post: Post | None
     ids: Callable[[], str]
 
-    def drafted(self, asked: NewDraft, header_id: str) -> Outgoing:
-        """The mail that was asked for. Raises ToolError with what to mend."""
+    def drafted(self, asked: NewDraft, header_id: str) -> tuple[Outgoing, list[str]]:
+        """The mail that was asked for, and the files it is made of. Raises ToolError with what to mend."""
         fields = asked.model_dump(exclude={"in_reply_to"}, exclude_none=True)
-        answers = self._answers(asked.in_reply_to) if asked.in_reply_to else []
+        letter = self.boxes.wanted(asked.in_reply_to) if asked.in_reply_to else None
+        answers = self._answers(letter) if letter else []
         facts, data = one(
             "email.composed",
             "This mail",
@@ -304,22 +337,19 @@ class Account:
             fields=fields,
         )
         with unbroken("This mail"):
-            return outgoing.told(facts, data, self.sender)
+            return outgoing.told(facts, data, self.sender), [letter.place.said] if letter else []
 
     @property
     def _me(self) -> list[str]:
         return [self.sender.display_name, self.sender.username, self.sender.domain]
 
-    def _answers(self, message_id: str) -> list[str]:
-        letter = self.boxes.wanted(message_id)
-        name = letter.place.said
-        facts, _ = one("email.mail", name, [bytes_of(letter.place)], said=name)
+    def _answers(self, letter: Letter) -> list[str]:
+        facts, _ = one("email.mail", letter.said, [of(letter)], said=letter.said)
         return list(facts["answers"])
 
-    def outgoing(self, asked: Sending) -> tuple[bytes, Outgoing]:
+    def outgoing(self, letter: Letter, asked: Sending) -> tuple[bytes, Outgoing]:
         """The bytes of a draft, and the mail that it would send. Raises ToolError with what to mend."""
-        letter = self.boxes.wanted(asked.draft_id, DRAFTS)
-        data = bytes_of(letter.place)
+        data = of(letter)
         facts, made = one("email.ready", "The draft", [data], sender=self._me, edits=asked.edits)
         with unbroken("The draft"):
             return data, outgoing.told(facts, made, self.sender)

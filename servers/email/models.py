@@ -15,6 +15,9 @@ from servers.filesystem.models import Entry, Item, Sha256, Strict
 
 LONGEST_LIST, LONGEST_SUBJECT, LONGEST_BODY = 8000, 500, 40_000
 
+MailboxArg = Annotated[
+    str, Field(max_length=200, description="Only in this mailbox: INBOX, Sent, … Empty: in all.")
+]
 MessageArg = Annotated[
     str,
     Field(min_length=4, max_length=40, description="The id of a message, as a search of the mail has it."),
@@ -67,12 +70,17 @@ class Line(BaseModel):
     subject: str
     mailbox: str
     unread: bool
+    file: str
+
+
+NamedField = Annotated[list[str], Field(description="the folders of messages that the note names")]
 
 
 class Messages(BaseModel):
     messages: list[Line]
     truncated: bool
     note: str = ""
+    folders: NamedField
 
 
 class DraftLine(BaseModel):
@@ -82,12 +90,14 @@ class DraftLine(BaseModel):
     saved: datetime
     size: int
     state: Literal["draft", "perhaps sent"]
+    file: str
 
 
 class Drafts(BaseModel):
     drafts: list[DraftLine]
     truncated: bool
     note: str = ""
+    folders: NamedField
 
 
 class Mail(BaseModel):
@@ -113,6 +123,8 @@ class Thread(BaseModel):
         description="participants, dates, open questions, decisions, attachments, and what the last message says"
     )
     note: str = ""
+    files: list[str] = Field(description="of the messages")
+    folders: NamedField
 
 
 class Plan(BaseModel):
@@ -125,6 +137,7 @@ class Plan(BaseModel):
     message: str = Field(description="headers, text, and a line for each attachment")
     sha256: Sha256 = Field(description="of the draft's file as it is now")
     shown: str = Field(description="SHA-256 of `message`, of who gets it and of what is sent")
+    files: list[str] = Field(description="of the draft, or of the message that is answered")
 
 
 class Drafted(BaseModel):

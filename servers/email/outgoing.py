@@ -91,8 +91,8 @@ def _address(parts: list[str]) -> Address:
     return found
 
 
-def plan(out: Outgoing, sha256: str, shown: str) -> Plan:
-    """The mail as the gate shows it."""
+def plan(out: Outgoing, sha256: str, shown: str, files: list[str]) -> Plan:
+    """The mail as the gate shows it. `files`: those that it was made of."""
     return Plan(
         what=out.what,
         noun=out.noun,
@@ -101,6 +101,7 @@ def plan(out: Outgoing, sha256: str, shown: str) -> Plan:
         message=out.message,
         sha256=sha256,
         shown=shown,
+        files=files,
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from pydantic import BaseModel
 
+from servers.email.mailboxes import folders_named
 from servers.email.models import Thread
 from servers.model_answers import Answer, answer_text, cited, refusal
 
 MOST_MESSAGES = 200
 MOST_QUESTIONS = 20
+MOST_NOTED = 3  # sentences
 LAST_WORDS = 1500  # characters
 TASK = "Sum up this thread of mails: what it is about, what was agreed, and what is open."
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,6 +31,7 @@ class Written(BaseModel):
     decisions: list[str]
     attached: list[str]
     words: str  # the first of its own
+    file: str
 
     @property
     def who(self) -> str:
@@ -74,7 +77,13 @@ def _by_model(thread: list[Written], told: Answer) -> tuple[list[str], str]:
     return lines, f"By rules and a model. {said}".strip() if lines else f"By rules. A model answered. {said}"
 
 
-def summary(mails: Iterable[Written], note: str, told: Answer = None) -> Thread:
+def note_of(said: Sequence[str]) -> str:
+    """The first of what is to be said of messages, and how much more there is."""
+    more = f"And {len(said) - MOST_NOTED} more." if len(said) > MOST_NOTED else ""
+    return " ".join(filter(None, [*said[:MOST_NOTED], more]))
+
+
+def summary(mails: Sequence[Written], notes: Sequence[str], told: Answer = None) -> Thread:
     """The extract, with what a model `told` of it. It reads the messages, and decides nothing."""
     thread = _in_order(mails)
     lines, used = _by_model(thread, told)
@@ -86,7 +95,9 @@ def summary(mails: Iterable[Written], note: str, told: Answer = None) -> Thread:
         first=min(dates, default=None),
         last=max(dates, default=None),
         text="\n".join([*_told(thread, dates), *head]),
-        note=" ".join(filter(None, [note, used])),
+        note=" ".join(filter(None, [note_of(notes), used])),
+        files=[each.file for each in mails],
+        folders=folders_named(notes[:MOST_NOTED]),
     )
 
 

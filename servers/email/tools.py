@@ -13,7 +13,7 @@ from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
 from servers.email import mailboxes, outgoing, threads
-from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Facts, Letter
+from servers.email.mailboxes import DRAFTS, OUTBOX, SENT, Account, Facts, Letter, folders_named
 from servers.email.models import (
     BodyArg,
     Deleted,
@@ -24,6 +24,7 @@ from servers.email.models import (
     ExpectedArg,
     Line,
     Mail,
+    MailboxArg,
     MessageArg,
     Messages,
     NewDraft,
@@ -37,7 +38,7 @@ from servers.email.models import (
 from servers.email.outgoing import Outgoing
 from servers.email.search import SEARCHED, Index
 from servers.email.smtp import PerhapsSent
-from servers.email.threads import Written
+from servers.email.threads import MOST_NOTED, Written, note_of
 from servers.email.words import Wanted, terms
 from servers.filesystem import answers, disk, file_ops, listing, trash
 from servers.filesystem.answers import spoken
@@ -75,7 +76,8 @@ class Tools:
         found = [_draft(letter, facts) for letter, facts in told]
         found.sort(key=lambda line: line.saved, reverse=True)
         shown, more = answers.fitting(found, MOST_FOUND)
-        return Drafts(drafts=shown, truncated=more, note=_note(budget, wrong, bool(shown)))
+        note, folders = _note(budget, wrong, bool(shown)), folders_named(wrong[:MOST_NOTED])
+        return Drafts(drafts=shown, truncated=more, note=note, folders=folders)
 
     @spoken
     def search_emails(  # noqa: PLR0913 - one argument for each thing that can be asked for
@@ -105,8 +107,8 @@ class Tools:
         found = [_line(letter, facts) for letter, facts in told if letter.unread or not unread]
         found.sort(key=lambda line: line.date or LONG_AGO, reverse=True)
         shown, more = answers.fitting(found, MOST_FOUND)
-        note = _note(budget, wrong, bool(shown))
-        return Messages(messages=shown, truncated=more or bool(budget.spent), note=note)
+        note, folders = _note(budget, wrong, bool(shown)), folders_named(wrong[:MOST_NOTED])
+        return Messages(messages=shown, truncated=more or bool(budget.spent), note=note, folders=folders)
 
     def _letters(self, budget: listing.Budget, mailbox: str = "") -> Iterator[Letter]:
         for letter in self.desk.boxes.letters(budget, mailbox):
@@ -116,19 +118,18 @@ class Tools:
                 yield letter
 
     @spoken
-    def read_email(self, message_id: MessageArg) -> Mail:
+    def read_email(self, message_id: MessageArg, mailbox: MailboxArg = "") -> Mail:
         """One message: its headers, its text, a line for each attachment; or that it is not there."""
-        letter = self.desk.boxes.find(message_id)
+        letter = self.desk.boxes.find(message_id, *self.desk.boxes.called(mailbox))
         if letter is None:
             return Mail(
                 exists=False, message_id=message_id, what=message_id, text="", file="", sha256=disk.ABSENT, items=[]
             )  # fmt: skip
-        data = mailboxes.bytes_of(letter.place)
-        return self._mail(letter, data)
+        return self._mail(letter)
 
-    def _mail(self, letter: Letter, data: bytes) -> Mail:
-        name = letter.place.said
-        facts, _ = mailboxes.one("email.mail", name, [data], said=name)
+    def _mail(self, letter: Letter) -> Mail:
+        data = mailboxes.of(letter)
+        facts, _ = mailboxes.one("email.mail", letter.said, [data], said=letter.said)
         what = f"{facts['subject']}, to {facts['to']}" if facts["to"] else str(facts["subject"])
         item = Item(name=what, kind="file", size=len(data), modified=letter.modified)
         return Mail(
@@ -136,7 +137,7 @@ class Tools:
             message_id=letter.id,
             what=what,
             text=facts["text"],
-            file=name,
+            file=letter.place.said,
             sha256=disk.sha256(data),
             items=[item],
         )
@@ -147,31 +148,32 @@ class Tools:
         return asking(self._summarize_thread, self._thread_question)
 
     @spoken
-    def _summarize_thread(self, message_id: MessageArg, told: Answer) -> Thread:
+    def _summarize_thread(self, message_id: MessageArg, told: Answer, mailbox: MailboxArg = "") -> Thread:
         """What a thread holds: who wrote, what was asked, decided and attached, and the last message, by rule.
 
         With sampling also lines of a model, each with the message that it quotes."""
-        mails, note = self._thread(message_id)
-        return threads.summary(mails, note, told)
+        return threads.summary(*self._thread(message_id, mailbox), told)
 
-    def _thread_question(self, message_id: str, ctx: Context[Any, Any]) -> Sample | None:
+    def _thread_question(self, message_id: str, mailbox: str, ctx: Context[Any, Any]) -> Sample | None:
         """What the model is asked about a thread; None where there is no model."""
         if not samples(ctx):
             return None
-        mails, _ = self._thread(message_id)
-        return about(threads.TASK, threads.sources(mails))
+        mails, _ = self._thread(message_id, mailbox)
+        return about(threads.TASK, threads.sources(mails), [each.file for each in mails])
 
-    def _thread(self, message_id: str) -> tuple[list[Written], str]:
+    def _thread(self, message_id: str, mailbox: str) -> tuple[list[Written], list[str]]:
         """The messages of a thread, and what is to be said of how they were found. Raises ToolError."""
-        start = self.desk.boxes.wanted(message_id)
+        start = self.desk.boxes.wanted(message_id, *self.desk.boxes.called(mailbox))
         budget = listing.Budget(SECONDS)
         wrong: list[str] = []
         heads = {
             letter.id: (letter, set(facts["ids"]), facts["date"] or "")
-            for letter, facts in mailboxes.each("email.lines", self._all(start, budget), HEAD, budget, wrong)
+            for letter, facts in mailboxes.each(
+                "email.lines", self._all(start, budget, mailbox), HEAD, budget, wrong
+            )
         }
         if start.id not in heads:
-            raise ToolError(wrong[0])
+            raise ToolError(wrong[0].replace(start.place.said, start.said))
         _, ids, _ = heads.pop(start.id)
         related = threads.related(ids, {key: ids for key, (_, ids, _) in heads.items()})
         keys = sorted(related, key=lambda key: (heads[key][2], key))
@@ -181,37 +183,38 @@ class Tools:
         for letter, facts in mailboxes.each("email.written", letters, SEARCHED, budget, wrong):
             try:
                 with unbroken(letter.place.said):
-                    mails.append(Written.model_validate(facts))
+                    mails.append(Written.model_validate({**facts, "file": letter.place.said}))
                     wrong += _partly(letter, facts["unread"])
             except ToolError as error:
                 wrong.append(str(error))
         if not mails:
-            raise ToolError(wrong[-1])
-        return mails, _note(budget, [*_left_out(len(keys) - len(newest)), *wrong], True)
+            raise ToolError(wrong[-1].replace(start.place.said, start.said))
+        return mails, [*filter(None, [budget.spent]), *_left_out(len(keys) - len(newest)), *wrong]
 
-    def _all(self, start: Letter, budget: listing.Budget) -> Iterator[Letter]:
-        """Every message, beginning with this one."""
+    def _all(self, start: Letter, budget: listing.Budget, mailbox: str) -> Iterator[Letter]:
+        """Every message, or every one of a mailbox, beginning with this one."""
         yield start
-        yield from (letter for letter in self._letters(budget) if letter.id != start.id)
+        yield from (letter for letter in self._letters(budget, mailbox) if letter.id != start.id)
 
     @spoken
     def preview_draft(self, draft: NewDraft) -> Plan:
         """The mail that draft_email would write."""
-        out = self.desk.drafted(draft, "<preview@example.invalid>")
-        return outgoing.plan(out, disk.ABSENT, out.shown(NEW_EACH_TIME))
+        out, files = self.desk.drafted(draft, "<preview@example.invalid>")
+        return outgoing.plan(out, disk.ABSENT, out.shown(NEW_EACH_TIME), files)
 
     @spoken
     def preview_send(self, sending: Sending) -> Plan:
         """The mail that send_draft would send, and everybody who would get it."""
         self.desk.mail_server()
-        data, out = self.desk.outgoing(sending)
-        return outgoing.plan(out, disk.sha256(data), out.shown())
+        letter = self.desk.boxes.wanted(sending.draft_id, DRAFTS)
+        data, out = self.desk.outgoing(letter, sending)
+        return outgoing.plan(out, disk.sha256(data), out.shown(), [letter.place.said])
 
     @spoken
     def preview_delete(self, draft_id: DraftArg) -> Mail:
         """The draft that delete_draft would take away."""
         letter = self.desk.boxes.wanted(draft_id, DRAFTS, OUTBOX)
-        return self._mail(letter, mailboxes.bytes_of(letter.place))
+        return self._mail(letter)
 
     @spoken
     def draft_email(  # noqa: PLR0913 - one argument for each field, so that a form asks for each
@@ -227,7 +230,7 @@ class Tools:
         """Write a mail and keep it as a draft. Nothing is sent."""
         asked = NewDraft(to=to, subject=subject, body=body, cc=cc, bcc=bcc, in_reply_to=in_reply_to)
         at, new = self.desk.days.now(), self.desk.ids()
-        out = self.desk.drafted(asked, f"<{new}@{self.desk.sender.domain}>")
+        out, _ = self.desk.drafted(asked, f"<{new}@{self.desk.sender.domain}>")
         _as_shown(out.shown(NEW_EACH_TIME), expected_message)
         name = f"{int(at.timestamp())}.{new}.countersign"
         place, found = self.desk.boxes.add(DRAFTS, name, "DS", out.data)
@@ -240,8 +243,7 @@ class Tools:
         """Delete a draft. It stays in the trash."""
         letter = self.desk.boxes.wanted(draft_id, DRAFTS, OUTBOX)
         at = self.desk.days.now()
-        name = letter.place.said
-        facts, _ = mailboxes.one("email.mail", name, [mailboxes.bytes_of(letter.place)], said=name)
+        facts, _ = mailboxes.one("email.mail", letter.said, [mailboxes.of(letter)], said=letter.said)
         expected = None if expected_sha256 is None else {letter.place.said: expected_sha256}
         kept, _ = file_ops.delete([letter.place], expected, at)
         return Deleted(
@@ -269,7 +271,7 @@ class Tools:
         """Send a draft, changed where something is given. This cannot be taken back."""
         asked = Sending(draft_id=draft_id, to=to, cc=cc, bcc=bcc, subject=subject, body=body)
         letter = self.desk.boxes.wanted(draft_id, DRAFTS)
-        data, out = self.desk.outgoing(asked)
+        data, out = self.desk.outgoing(letter, asked)
         sha256 = disk.sha256(data)
         if expected_sha256 not in (None, sha256):
             raise ToolError("The draft has changed since it was shown. Look at it again, then ask again.")
@@ -332,8 +334,7 @@ def _left_out(count: int) -> list[str]:
 
 
 def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:
-    more = f"And {len(wrong) - 3} more." if len(wrong) > 3 else ""
-    return " ".join(filter(None, [budget.spent, *wrong[:3], more])) or ("" if any_ else "There are none.")
+    return " ".join(filter(None, [budget.spent, note_of(wrong)])) or ("" if any_ else "There are none.")
 
 
 def _line(letter: Letter, facts: Facts) -> Line:
@@ -344,6 +345,7 @@ def _line(letter: Letter, facts: Facts) -> Line:
         subject=facts["subject"],
         mailbox=letter.mailbox,
         unread=letter.unread,
+        file=letter.place.said,
     )
 
 
@@ -355,6 +357,7 @@ def _draft(letter: Letter, facts: Facts) -> DraftLine:
         saved=letter.modified,
         size=letter.size,
         state="draft" if letter.mailbox == DRAFTS else "perhaps sent",
+        file=letter.place.said,
     )
 
 
@@ -380,29 +383,54 @@ _WHOLE_MAIL: dict[str, Any] = {
     }
 }
 
+
+def _told_of(*fields: str) -> dict[str, list[str]]:
+    """Targets of a read whose result names in these fields the files that it tells of."""
+    return {"found": [*fields], "listed": [*fields]}
+
+
 CARDS: dict[str, Card] = {
-    "list_drafts": reading("List drafts", "List the drafts"),
-    "search_emails": reading("Search mail", "Search the mail"),
-    "summarize_thread": reading(
-        "Summarize thread", "Sum up the thread of {args.message_id}", ids=["message_id"]
+    "list_drafts": reading("List drafts", "List the drafts", **_told_of("drafts[].file", "folders[]")),
+    "search_emails": reading(
+        "Search mail", "Search the mail", looks=["mailbox"], **_told_of("messages[].file", "folders[]")
     ),
-    "read_email": reading("Read mail", "Read the mail {args.message_id}", ids=["message_id"]),
+    "summarize_thread": reading(
+        "Summarize thread",
+        "Sum up the thread of {args.message_id}",
+        ids=["message_id"],
+        looks=["mailbox"],
+        **_told_of("files[]", "folders[]"),
+    ),
+    "read_email": reading(
+        "Read mail",
+        "Read the mail {args.message_id}",
+        ids=["message_id"],
+        looks=["mailbox"],
+        **_told_of("file"),
+    ),
     "preview_draft": reading(
-        "Preview a draft", "Look at the new draft", addresses=["draft.to", "draft.cc", "draft.bcc"]
+        "Preview a draft",
+        "Look at the new draft",
+        addresses=["draft.to", "draft.cc", "draft.bcc"],
+        told=["files[]"],
     ),
     "preview_send": reading(
         "Preview sending",
         "Look at the draft {args.sending.draft_id}",
         addresses=["sending.to", "sending.cc", "sending.bcc"],
+        **_told_of("files[]"),
     ),
     "preview_delete": reading(
-        "Preview deleting a draft", "Look at the draft {args.draft_id}", ids=["draft_id"]
+        "Preview deleting a draft",
+        "Look at the draft {args.draft_id}",
+        ids=["draft_id"],
+        **_told_of("file"),
     ),
     "draft_email": change(
         "Draft mail",
         "Draft",
         "Draft a mail: {capture.plan.what}",
-        targets={"addresses": ["to", "cc", "bcc"]},
+        targets={"addresses": ["to", "cc", "bcc"], "reported": ["{capture.plan.files}"]},
         risk="low",
         noun="{args.subject}",
         capture={"plan": call("preview_draft", draft="{args}")},
@@ -416,7 +444,7 @@ CARDS: dict[str, Card] = {
         "Delete draft",
         "Delete",
         "Delete the draft {capture.target.what}",
-        targets={"ids": ["draft_id"]},
+        targets={"ids": ["draft_id"], "reported": ["{capture.target.file}"]},
         cls="destructive",
         risk="medium",
         noun="draft {args.draft_id}",
@@ -436,7 +464,7 @@ CARDS: dict[str, Card] = {
             targets={
                 "addresses": ["to", "cc", "bcc"],
                 "ids": ["draft_id"],
-                "reported": ["{capture.plan.addresses}"],
+                "reported": ["{capture.plan.addresses}", "{capture.plan.files}"],
             },
             cls="destructive",
             risk="high",

@@ -13,7 +13,7 @@ from tests.servers.gate_around_server import META
 # Reads that name no file whose content they give, with neither `paths` nor `found`, by the reason.
 WITHOUT_FILES: Mapping[str, str] = {
     "names, kinds, sizes, times and hashes of files, nothing that is in them": """
-        audit.preview_export calendar.preview_event calendar.preview_time_block data.check_rows filesystem.list_changes
+        audit.preview_export data.check_rows filesystem.list_changes
         filesystem.list_dir filesystem.list_trash filesystem.preview_folder filesystem.preview_purge
         filesystem.preview_transfer knowledge.check_index knowledge.preview_index knowledge.preview_restore_index
         knowledge.preview_update security.find_duplicates security.preview_decrypt security.preview_encrypt
@@ -23,11 +23,8 @@ WITHOUT_FILES: Mapping[str, str] = {
         security.scan_for_pii security.scan_for_secrets""",
     "entries of the log of the bot, which keeps the results of private calls and of secret files out of it": """
         audit.generate_audit_report audit.get_session_summary audit.get_tool_log""",
-    "events, by their time or id: a rule that is to hide them names these tools; no path tells who may see which": """
-        calendar.find_free_slots calendar.get_event calendar.list_events""",
-    "mails and drafts, by their id or words of theirs: a rule that is to hide them names these tools": """
-        email.list_drafts email.preview_delete email.preview_draft email.preview_send email.read_email
-        email.search_emails email.summarize_thread""",
+    "a new mail, and of the one that it answers not more than that it is there, of which it is told": """
+        email.preview_draft""",
     "tasks, which are no files": """
         task.daily_briefing task.get_overdue task.get_task task.list_tasks task.preview_delete task.preview_restore
         task.preview_task task.preview_update""",
