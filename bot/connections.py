@@ -11,10 +11,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
-from aiohttp.http import HttpProcessingError
-from aiohttp.web_protocol import RequestHandler
 
-from bot.http_limits import HttpLimits, fitted, network_of
+from bot.http_limits import UNREAD_BYTES, HttpLimits, fitted, network_of
+from bot.http_log import MALFORMED, counted, http_log
 from bot.parse_queue import HANDLED, Meter, ParseQueue
 from bot.refusals import HEAD_BYTES, HEAD_TOO_LARGE, METHOD_BYTES, NO_PATH, asks_for_a_path, refusal
 from bot.startup import NO_PORT, NotStarted
@@ -26,28 +25,21 @@ from handlers.gateway.app import error_response
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 log = logging.getLogger(__name__)
-http_log = logging.getLogger("countersign.http")
-asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with what nobody awaits
 
 REPORT_SECONDS = 60.0
 FOR_SLACK = 4  # the part of all connections that tokens leave to Slack, and to who is not known yet
-# Seconds in which aiohttp begins with a request that it was given (what is none it leaves unanswered), and for which a
-# connection is not idle after it was opened, or something came
+# Seconds in which aiohttp begins with a request that it was given, and for which a connection counts as in use after
+# it was opened, or something came
 SOON = 1.0
-LATE, STALLED, CROWDED, SPARE, BUSY, MALFORMED, LEFT = (
+LATE, STALLED, CROWDED, SPARE, BUSY = (
     "sent no whole request in time",
     "did not take the answer in time",
     "made way for a newer connection before anything of theirs was authenticated",
     "made way for a newer connection with a token",
     "found every connection in use",
-    "asked for no path, or sent something that is not HTTP",
-    "went away before they were answered",
 )
-NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a request whose connection is lost
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
-# Of a body, for each turn that its headers or the rest of it had: to take over a piece costs microseconds, and a signed
-# click, which has hardly any more, is not to wait for its turn again and again.
-WITHOUT_TURN = 128 * 1024
+WITHOUT_TURN = 128 * 1024  # of a body, for each turn: a signed click has hardly more
 END_OF_HEADERS = b"\r\n\r\n"
 
 
@@ -78,19 +70,21 @@ class Connections:
         """Make room for a connection and add it; False where there is no room."""
         same = [one for one in self._unknown if one.address == new.address]
         crowd = same if len(same) >= self.limits.per_address else self._unknown
-        if crowd is same or len(crowd) >= max(1, self.limits.connections // 2):
-            spare = self._spare(crowd, same)
-            if spare is None:
-                self.count(BUSY)
-                return False
-            self.end(spare, CROWDED)
+        full = crowd is same or len(crowd) >= max(1, self.limits.connections // 2)
+        if full and not self._made_way(self._spare(crowd, same)):
+            return False
         if len(self) >= self.limits.connections:
-            spare = self._spare(self._unknown, same) or next((one for one in self._known if one.idle), None)
-            if spare is None:
-                self.count(BUSY)
+            idle = next((one for one in self._known if one.idle), None)
+            if not self._made_way(self._spare(self._unknown, same) or idle):
                 return False
-            self.end(spare, CROWDED)
         self._unknown[new] = None
+        return True
+
+    def _made_way(self, spare: Connection | None) -> bool:
+        if spare is None:
+            self.count(BUSY)
+            return False
+        self.end(spare, CROWDED)
         return True
 
     def _spare(self, crowd: Collection[Connection], same: Collection[Connection]) -> Connection | None:
@@ -162,34 +156,6 @@ class Connections:
             log.warning("HTTP connections ended in the last %.0f s or less: %s", REPORT_SECONDS, counts)
             self._ended.clear()
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """For the HTTP server's log: what the other side did wrong is counted, not logged with a traceback."""
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, HttpProcessingError):
-            self.count(MALFORMED)
-        elif isinstance(error, ConnectionResetError | BrokenPipeError) or _is_gone(error):
-            self.count(LEFT)
-        else:
-            return True
-        return False
-
-    def filter_tasks(self, record: logging.LogRecord) -> bool:
-        """For the log of asyncio: a task of aiohttp fails when its connection is lost after a request has arrived and
-        before the task goes on with it. This is counted, and every other error logged."""
-        error, trace = record.exc_info[1:] if record.exc_info else (None, None)
-        while trace and trace.tb_next:
-            trace = trace.tb_next
-        where = trace.tb_frame.f_code if trace else None
-        if type(error) is TypeError and str(error) == NO_FACTORY and where is RequestHandler.start.__code__:
-            self.count(LEFT)
-            return False
-        return True
-
-
-def _is_gone(error: BaseException | None) -> bool:
-    """Whether a handler of aiohttp waited for a body on a connection that was ended."""
-    return type(error) is RuntimeError and str(error) == "Connection closed."
-
 
 class Connection(asyncio.BufferedProtocol):
     """Stands between one socket and aiohttp's handler, which has no time limit for headers and none for readers, and
@@ -249,7 +215,7 @@ class Connection(asyncio.BufferedProtocol):
         asyncio.get_running_loop().call_soon(self._advance)
 
     async def metered(self, work: Coroutine[Any, Any, web.StreamResponse]) -> web.StreamResponse:
-        """What the work gives. Until its sender is known its time is that of strangers."""
+        """What the work gives, on strangers' time until its sender is known."""
         if self.sender:
             return await work
         self._meter = self._all.queue.meter()
@@ -469,26 +435,30 @@ async def listening(
     """Serve the application; gives the port (that of `port`, or a free one for 0). At the end, requests under way
     have `grace` seconds. Raises NotStarted where the port cannot be had."""
     every = Connections(fitted(limits))
-    http_log.addFilter(every)
-    asyncio_log.addFilter(every.filter_tasks)
     runner = web.AppRunner(
-        app, access_log=None, logger=http_log, shutdown_timeout=grace, auto_decompress=False
+        app,
+        access_log=None,
+        logger=http_log,
+        shutdown_timeout=grace,
+        auto_decompress=False,
+        read_bufsize=UNREAD_BYTES,
     )
-    await runner.setup()
-    make = runner.server
-    assert make is not None
-    make.request_handler = watching(make.request_handler)
-    try:
-        server = await asyncio.get_running_loop().create_server(lambda: Connection(every, make), host, port)
-    except OSError as error:
-        await runner.cleanup()
-        raise NotStarted(NO_PORT.format(port=port, why=os.strerror(error.errno or 0).lower())) from error
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        await runner.cleanup()
-        every.queue.close()
-        every.report()
-        http_log.removeFilter(every)
-        asyncio_log.removeFilter(every.filter_tasks)
+    with counted(every.count):
+        await runner.setup()
+        make = runner.server
+        assert make is not None
+        make.request_handler = watching(make.request_handler)
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                lambda: Connection(every, make), host, port
+            )
+        except OSError as error:
+            await runner.cleanup()
+            raise NotStarted(NO_PORT.format(port=port, why=os.strerror(error.errno or 0).lower())) from error
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+            await runner.cleanup()
+            every.queue.close()
+            every.report()

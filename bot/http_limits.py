@@ -11,6 +11,8 @@ log = logging.getLogger(__name__)
 
 # Descriptors for everything else: databases, child processes, and one burst of accepted sockets
 RESERVED = 256
+# Of a body that no handler reads aiohttp takes twice as many; by itself 512 KiB
+UNREAD_BYTES = 32 * 1024
 FEWEST = 16  # connections below which serving makes no sense
 
 

@@ -35,6 +35,7 @@ from bot.embedded_redis import embedded_redis
 from bot.engine import Engine
 from bot.heartbeats import RHYTHM, Rhythm
 from bot.job_routes import jobs
+from bot.memory import return_large_blocks
 from bot.message_streams import Streams
 from bot.planner import planner, sampler
 from bot.policy_file import load_policy, log_rules_about_nothing, trusted
@@ -352,6 +353,7 @@ async def serve(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG)
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    return_large_blocks()
     async with build(settings, roles, rig) as parts:
         gc.freeze()  # a full collection over all that was imported and made would stop us for 0.1 s
         if "web" not in roles:

@@ -14,12 +14,13 @@ from urllib.parse import urlencode
 
 import pytest
 from aiohttp import ClientSession, TCPConnector
-from aiohttp.web import BaseRequest
+from aiohttp.web import Request
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncBoltRequest
 
+from bot import slack_app
 from bot.slack_app import LARGE_BYTES, LARGE_OF_ONE, USUAL_BYTES, Guard
 from tests.bot.test_connections import gone, opened
 from tests.slack_app import ANN, INSTALLED, OPS, Edge
@@ -161,20 +162,20 @@ async def test_a_body_that_never_ends_is_given_up(
 async def test_few_large_bodies_are_read_at_once_and_of_one_address_two(
     http: Edge, line: ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reading, most, real, both = 0, 0, BaseRequest.read, asyncio.Event()
+    reading, most, real, both = 0, 0, slack_app._read, asyncio.Event()
 
-    async def noted(self: BaseRequest) -> bytes:
+    async def noted(request: Request, length: int) -> bytes:
         nonlocal reading, most
         reading += 1
         most = max(most, reading)
         if reading == LARGE_OF_ONE:
             both.set()
         try:
-            return await real(self)
+            return await real(request, length)
         finally:
             reading -= 1
 
-    monkeypatch.setattr(BaseRequest, "read", noted)
+    monkeypatch.setattr(slack_app, "_read", noted)
     port = int(http.url.split(":")[2].partition("/")[0])
     head = f"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: {USUAL_BYTES + 9}\r\n\r\n".encode()
     large = json.dumps({"type": "url_verification", "challenge": "a" * 300_000})
