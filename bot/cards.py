@@ -8,6 +8,7 @@ import logging
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -23,7 +24,7 @@ from gate.rules.audit import Line, without_reason
 from gate.rules.ids import derive_id
 from gate.rules.messages import LATE, OVER, CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
-from gate.rules.task import Task
+from gate.rules.task import Step, Task
 from gate.tasks.pending import PendingItem
 from handlers.slack.listener import To
 from views import lists, notices, rendering
@@ -49,6 +50,7 @@ NOW_PRIVATE = "This is private now. I went on in direct messages."
 LONG_RESULT, MANY_VALUES = 20_000, 600  # characters of a result, and values in it at any depth
 EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person
 
+Made = TypeVar("Made")
 OnDraw = Callable[[Action | Task], Awaitable[None]]
 
 
@@ -198,7 +200,7 @@ class Cards(Messages):
         try:
             await seen(task)
         finally:
-            cards = rendering.of_task(task)
+            cards = await _rendered(task.plan.steps if task.plan else (), rendering.of_task, task)
             posted = await self._ledger.posted_of([card.key for card in cards])
             drawn = [
                 await self._draw_task_card(card, posted.get(card.key), card.key in again) for card in cards
@@ -419,13 +421,16 @@ def _newly_shown(card: Card, rows: Mapping[str, Posted], before: Mapping[str, Po
     return [a for a in waiting if rows[a.id].shows not in (0, earlier.get(a.id, 0))]
 
 
-async def _rendered(actions: Sequence[Action], render: Callable[..., Card], *of: object) -> Card:
-    """What a function of views makes; beside the loop where a result is long, as a table of it takes 0.1 s."""
-    return await asyncio.to_thread(render, *of) if any(map(_has_long_result, actions)) else render(*of)
+async def _rendered(long: Sequence[Action | Step], render: Callable[..., Made], *of: object) -> Made:
+    """What a function of views makes; beside the loop where the result of any of these is long, as a table of it takes
+    0.1 s."""
+    return await asyncio.to_thread(render, *of) if any(map(_has_long_result, long)) else render(*of)
 
 
-def _has_long_result(action: Action) -> bool:
-    outcome = action.execution.outcome
+def _has_long_result(one: Action | Step) -> bool:
+    if isinstance(one, Step):
+        return _is_long(one.text, one.result)
+    outcome = one.execution.outcome
     return outcome is not None and _is_long(outcome.text, outcome.structured)
 
 
@@ -437,7 +442,7 @@ def _is_long(text: str, structured: Json) -> bool:
         if isinstance(one, str):
             characters += len(one)
         elif isinstance(one, Mapping):
-            left += one.values()
+            left += [*one, *one.values()]
         elif isinstance(one, Sequence):
             left += one
     return values > MANY_VALUES or characters > LONG_RESULT

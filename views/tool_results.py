@@ -112,10 +112,16 @@ def table(structured: Json, text: str = "", rows: int = SLACK_ROWS, room: int = 
     own = told.get("summary")
     summary = own if isinstance(own, str) else ""
     (things,) = lists
-    keys = list(dict.fromkeys(key for row in things for key in row))
-    used = [key for key in keys if any(_is_read(row.get(key)) for row in things)] or keys
+    used = _keys(things, _is_read) or _keys(things, _is_said) or _keys(things, _is_cell)[:MOST_COLUMNS]
     shown = _first_rows(things, used, rows, room)
     return Table(used, shown, len(things) - len(shown), summary, tuple(_remarks(told)))
+
+
+def _keys(things: Sequence[Mapping[str, Json]], holds: Callable[[Json], bool]) -> list[str]:
+    """The keys with a value in any of the things of which that holds, in the order in which they first come."""
+    first = dict.fromkeys(key for thing in things for key in thing)
+    held = {key for thing in things for key, cell in thing.items() if holds(cell)}
+    return [key for key in first if key in held]
 
 
 def _first_rows(

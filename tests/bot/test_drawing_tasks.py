@@ -403,3 +403,20 @@ async def test_a_card_with_a_long_result_is_rendered_beside_the_loop(
     card = await _rendered([shown], render)
     assert (threads[0] != threading.get_ident()) is beside
     assert card == rendering.of_action(shown, ())
+
+
+async def test_the_cards_of_a_task_whose_step_gave_much_are_rendered_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads = list[int]()
+
+    def render(drawn: Task) -> tuple[Card, ...]:
+        threads.append(threading.get_ident())
+        return ()
+
+    monkeypatch.setattr(rendering, "of_task", render)
+    stage = drawing(task(S.RUNNING, plan=approved(step("a", state=StepState.DONE, text="moved"))))
+    await stage.draw()
+    for result in ({"rows": [{"id": 1}] * 300}, {"k" * 30_000: 1}):
+        await stage.draw(plan=approved(step("a", state=StepState.DONE, result=result)))
+    assert [one == threading.get_ident() for one in threads] == [True, False, False]
