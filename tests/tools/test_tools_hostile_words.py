@@ -12,14 +12,15 @@ import pytest
 from gate.rules import thread_commands
 from gate.rules.build_intent import intent
 from gate.rules.outcome_claims import claims_outcome
-from gate.rules.planner_port import Call, CallReport, Mode, Propose, ProposePlan, Say
+from gate.rules.planner_port import Call, CallReport, Mode, PlannerContext, Propose, ProposePlan, Say
 from gate.rules.settings import parse_header
 from gate.rules.tool import ToolSpec
 from gate.tasks.inbox import LONGEST
 from handlers.slack import payloads
 from tests.patterns import seconds
-from tests.tools.phrases_setup import Listed, bundled, listed, replied, understood
+from tests.tools.phrases_setup import Listed, bundled, listed, replied, turn, understood
 from tools.phrases import listing, runbook_steps
+from tools.phrases.conversation import noted
 from tools.phrases.interpret import MOST, Understanding
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.phrasebook import Phrase
@@ -131,6 +132,18 @@ async def test_a_conversation_notes_nothing_of_a_message_with_too_many_parts(pla
     reply = await replied(planner, CROWDED, Mode.TALK)
     assert isinstance(reply, Say)
     assert "Noted" not in reply.text
+
+
+@pytest.mark.parametrize("unit", ["a\n", "? ", "b. ", "move a to\n"])
+def test_no_message_of_many_lines_takes_long_to_be_noted(planner: Phrases, unit: str) -> None:
+    text = (unit * LONGEST)[:LONGEST]
+    assert seconds(lambda: noted(text, Understanding(planner.book, planner.tools)), 3, GENEROUS) < GENEROUS
+
+
+async def test_what_was_said_before_is_read_again_turn_by_turn(planner: Phrases) -> None:
+    before = tuple(turn(f"copy c{n}.md", Mode.TALK, f"t{n}") for n in range(5))
+    asked = planner.reply(turn("do it", Mode.TALK), PlannerContext("do it", earlier=before), ())
+    assert len([*asked.__await__()]) == 5
 
 
 def test_each_line_is_held_against_the_phrases_once(planner: Phrases, tried: list[str]) -> None:

@@ -101,5 +101,19 @@ async def test_help_and_what_waits_are_answered_as_ever(planner: Phrases) -> Non
     assert await replied(planner, "what is waiting?", Mode.TALK) == ListPending()
 
 
+async def test_a_message_of_many_lines_is_not_noted_and_is_said_not_to_be(planner: Phrases) -> None:
+    many = "\n".join(f"delete b{n}.md" for n in range(13))
+    refused, fits, last = await talk(planner, many, many.rsplit("\n", 1)[0], "do it")
+    assert says(refused).startswith(f"{ONCE}\nThat has more than 12 lines")
+    assert "• delete b11.md" in says(fits)
+    assert isinstance(last, Implement)
+    assert len(last.requirements) == 12
+
+
+async def test_a_conversation_asks_for_no_more_than_a_plan_can_do(planner: Phrases) -> None:
+    many = ["\n".join(f"delete b{n}-{m}.md" for n in range(12)) for m in range(9)]
+    assert "more than 100 things" in says((await talk(planner, *many, "do it"))[-1])
+
+
 def test_the_button_says_the_same_as_here() -> None:
     assert COMPILE == ASKED

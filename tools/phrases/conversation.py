@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 from gate.rules.action import CallClass
 from gate.rules.build_intent import intent
 from gate.rules.planner_port import Implement, Mode, PlannerContext, Propose, Reply, Say, Turn
-from tools.phrases.interpret import Meant, Understanding
+from tools.phrases.interpret import MOST, MOST_CALLS, Meant, Understanding
 from tools.phrases.plan_draft import Unclear, class_of
-from tools.phrases.tokenize import hear
+from tools.phrases.tokenize import Heard, hear
 from tools.phrases.typed_values import bullets, clipped
 
 # What *Implement now* stands for in gate/tasks/converse.py
@@ -19,10 +20,14 @@ NOTHING = (
     "None of what you said is one of my phrases, so there is nothing to plan yet. Write `help` to see them."
 )
 KEPT = "That is none of my phrases, so nothing of it will be planned. Write `help` to see them."
+TOO_MANY = f"That has more than {MOST} lines, so nothing of it will be planned. Please give me at most {MOST} at once."
+TOO_MANY_NOTED = (
+    f"You asked for more than {MOST_CALLS} things. Please begin a new thread, and ask for fewer there."
+)
 NOT_HERE = "I keep this. Going from talk to doing is switched off here."
 
 
-def talked(turn: Turn, brief: PlannerContext, understanding: Understanding) -> Reply:
+async def talked(turn: Turn, brief: PlannerContext, understanding: Understanding) -> Reply:
     """The reply to one message of a conversation."""
     before = [t for t in brief.earlier if t.mode is Mode.TALK and t.task == turn.task and t.id != turn.id]
     wanted = turn.text.strip() == COMPILE or intent(turn.text).kind == "implement"
@@ -30,26 +35,50 @@ def talked(turn: Turn, brief: PlannerContext, understanding: Understanding) -> R
     if wanted:
         if not brief.switches.allow_execution_transition:
             return Say(NOT_HERE)
-        found = [line for t in before for line in noted(t.text, understanding)] + here
+        found = [*await _noted_before(before, understanding), *here]
+        if len(found) > MOST_CALLS:
+            return Say(TOO_MANY_NOTED)
         return Implement(tuple(found)) if found else Say(NOTHING)
     looks = _reads(turn.text, understanding)
     if looks:
         return Propose(tuple(piece.call for piece in looks.pieces))
     said = [] if _said_once(before) else [ONCE]
-    said.append(f"Noted:\n{bullets([clipped(line) for line in here])}" if here else "")
-    return Say("\n".join(filter(None, said)) or KEPT)
+    if here:
+        said.append(f"Noted:\n{bullets([clipped(line) for line in here])}")
+    elif len(_instructions(hear(turn.text), understanding)) > MOST:
+        said.append(TOO_MANY)
+    return Say("\n".join(said) or KEPT)
+
+
+async def _noted_before(turns: Sequence[Turn], understanding: Understanding) -> list[str]:
+    """What was noted of each turn, until that is more than can be asked for. One may take 0.05 s, and others are served
+    between two of them."""
+    found = list[str]()
+    for turn in turns:
+        found += noted(turn.text, understanding)
+        if len(found) > MOST_CALLS:
+            break
+        await asyncio.sleep(0)
+    return found
 
 
 def noted(text: str, understanding: Understanding) -> list[str]:
-    """The lines that are phrases, as they were typed; none of them where all of them only look at something."""
+    """The lines that are phrases, as they were typed; none of them where all of them only look at something, or
+    where there are more than one message can have."""
     if _reads(text, understanding):
         return []
     heard = hear(text)
-    try:
-        lines = understanding.instructions(heard)
-    except Unclear:
+    lines = _instructions(heard, understanding)
+    if len(lines) > MOST:
         return []
     return [understanding.typed(line, heard) for line in lines if understanding.known(line, heard)]
+
+
+def _instructions(heard: Heard, understanding: Understanding) -> list[str]:
+    try:
+        return understanding.instructions(heard)
+    except Unclear:
+        return []
 
 
 def _reads(text: str, understanding: Understanding) -> Meant | None:

@@ -145,7 +145,7 @@ class Phrases:
         if turn.mode is Mode.PLAN:
             return PlannerReply(self._plan(turn, brief))
         if turn.mode is Mode.TALK:
-            return PlannerReply(self._talk(turn, brief))
+            return PlannerReply(await self._talk(turn, brief))
         here = [one for one in pending if one.session == turn.session and one.requester == turn.requester]
         return PlannerReply(
             self.understand(turn.text, _own(turn, brief), seen(turn.exchanges), waits(here, self.tools))
@@ -184,9 +184,9 @@ class Phrases:
             return Say(answer)
         return ListPending() if understanding.asks_what_waits(heard) else None
 
-    def _talk(self, turn: Turn, brief: PlannerContext) -> Reply:
+    async def _talk(self, turn: Turn, brief: PlannerContext) -> Reply:
         understanding = Understanding(self.book, self.tools)
-        return self._special(hear(turn.text), understanding) or talked(turn, brief, understanding)
+        return self._special(hear(turn.text), understanding) or await talked(turn, brief, understanding)
 
     def _plan(self, turn: Turn, brief: PlannerContext) -> Reply:
         """A plan of what is left to do: from what was asked for, or from the plan before and what was said of it."""
