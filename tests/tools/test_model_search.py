@@ -16,7 +16,7 @@ from benchmarks.generated import catalogue, sampled
 from benchmarks.tokens import QUERY_KINDS, recall
 from gate.rules.planner_port import Mode, Say
 from gate.rules.policy import Policy, Rule
-from gate.rules.tool import Hints, Trust
+from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_offers import model_name
 from tests.model_stub import both, calls, says
 from tests.patterns import seconds
@@ -33,7 +33,9 @@ from tests.tools.model_setup import (
     turn,
 )
 from tools.mcp.schema import problems
-from tools.model.tool_offer import ToolIndex, terms
+from tools.model import tool_offer
+from tools.model.prompt import Fence
+from tools.model.tool_offer import OfferedTools, ToolIndex, terms
 from tools.model.toolset import InvalidCall, Toolset
 
 MANY, WANTED = catalogue(300)
@@ -63,6 +65,39 @@ def test_a_search_takes_milliseconds_and_keeps_its_order() -> None:
 def test_a_query_without_matching_words_finds_nothing() -> None:
     assert ToolIndex(MANY).find("xylophone") == ()
     assert ToolIndex([]).find("github") == ()
+
+
+WORDS = ("ab cd " * 16_000)[:98_000]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        tool("s", "look", Hints(), WORDS),
+        replace(tool("s", "look", Hints()), title=WORDS),
+        tool("s", "look", Hints(), **{WORDS: {}}),
+        tool("s", "look", Hints(), **{f"ab{n} cd": {} for n in range(4_900)}),
+    ],
+    ids=["a line", "a title", "a name", "many names"],
+)
+def test_no_words_of_servers_take_long_to_be_searched(spec: ToolSpec) -> None:
+    specs = [replace(spec, name=f"look{n}") for n in range(100)]
+    assert seconds(lambda: ToolIndex(specs).find("look"), 3, 0.15) < 0.15
+
+
+def test_no_words_that_are_searched_for_take_long() -> None:
+    index, query = ToolIndex(MANY), " ".join(f"a{n}" for n in range(40_000))
+    assert seconds(lambda: index.find(query), 3, 0.1) < 0.1
+
+
+def test_a_turn_reads_its_tools_once_however_often_they_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[ToolSpec]()
+    document = tool_offer._document
+    monkeypatch.setattr(tool_offer, "_document", lambda spec: [read.append(spec), *document(spec)][1:])
+    offered = OfferedTools(Toolset(ListedTools(MANY), Policy("1"), "C1"), turn(), brief(), True)
+    answers = [offered.search(query, Fence(b"k" * 32, "t")) for query in ("github issue", "jira issue")]
+    assert answers[0][1] != answers[1][1]
+    assert len(read) == len(MANY)
 
 
 async def test_few_tools_are_sent_completely() -> None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from gate.rules.action import Json
@@ -17,7 +17,7 @@ from tools.model.control_tools import available_controls, schema_text
 from tools.model.model_api import ToolDefinition, load_memo
 from tools.model.outcomes import call_results, unseen_instructions
 from tools.model.prompt import Fence
-from tools.model.toolset import ModelTool, Toolset
+from tools.model.toolset import MAX_DESCRIPTION, ModelTool, Toolset
 
 K1, B = 1.2, 0.75  # the usual constants of BM25
 NAME_WEIGHT = 3
@@ -25,6 +25,9 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 ENDINGS = ("ing", "ies", "es", "ed", "s")
 MIN_STEM = 3  # letters that have to be left of a word
 MOST_FIELDS, LONGEST_FIELD = 12, 40  # fields of a result that are named, and characters of a name
+# Of each tool, what is indexed: characters of the first line of its description and of its title, and parameters.
+FIRST_LINE, LONGEST_TITLE, MOST_PARAMETERS = 300, 100, 30
+LONGEST_QUERY = 300  # characters of a search that are read
 MAX_FOUND = 5  # tools in the answer to a search
 CARD_CHARS = 200  # characters of a description where a tool cannot be called
 NONE_FOUND = "No tool has any of these words. Try others, or name the server."
@@ -43,10 +46,12 @@ def _stem(word: str) -> str:
 
 
 def _document(spec: ToolSpec) -> list[str]:
-    first = (spec.description.strip().splitlines() or [""])[0]
-    parameters = " ".join(str(name) for name in spec.schema.get("properties", {}))
+    """The words that a tool is found by, as many as take 0.2 ms to be read."""
+    first = (spec.description[:MAX_DESCRIPTION].strip().splitlines() or [""])[0][:FIRST_LINE]
+    names = islice(spec.schema.get("properties", {}), MOST_PARAMETERS)
+    parameters = " ".join(str(name)[:LONGEST_FIELD] for name in names)
     name = terms(f"{spec.server} {spec.name}") * NAME_WEIGHT
-    return [*name, *terms(f"{spec.title} {first} {parameters}")]
+    return [*name, *terms(f"{spec.title[:LONGEST_TITLE]} {first} {parameters}")]
 
 
 class ToolIndex:
@@ -62,7 +67,7 @@ class ToolIndex:
 
     def find(self, query: str, limit: int = 5) -> tuple[ToolSpec, ...]:
         """The best matches, best first; only tools that share a word with the query."""
-        query_terms = dict.fromkeys(terms(query))
+        query_terms = dict.fromkeys(terms(query[:LONGEST_QUERY]))
         scored = [(self._score(place, query_terms), -place) for place in range(len(self._specs))]
         best = sorted((pair for pair in scored if pair[0] > 0), reverse=True)[:limit]
         return tuple(self._specs[-place] for _, place in best)
@@ -89,6 +94,7 @@ class OfferedTools:
     turn: Turn
     brief: PlannerContext
     needs_search: bool
+    indexed: list[ToolIndex] = field(default_factory=list, compare=False, repr=False)  # once it is searched
 
     @property
     def controls(self) -> tuple[ToolDefinition, ...]:
@@ -158,7 +164,9 @@ class OfferedTools:
 
     def search(self, query: str, fence: Fence) -> tuple[str, tuple[str, ...]]:
         """The answer to a search, and the names of the tools that are offered from now on."""
-        specs = ToolIndex([tool.spec for tool in self.tools]).find(query, MAX_FOUND)
+        if not self.indexed:
+            self.indexed.append(ToolIndex([tool.spec for tool in self.tools]))
+        specs = self.indexed[0].find(query, MAX_FOUND)
         found = [tool for spec in specs if (tool := self.tools.find(spec.server, spec.name))]
         text = fence.own_data("tools found", "\n".join(self._tool_text(tool) for tool in found))
         return (text if found else NONE_FOUND), tuple(tool.name for tool in found)
