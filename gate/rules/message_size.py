@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import accumulate
 
 from gate.rules.action import Json
@@ -28,9 +29,14 @@ UNCLOSED = re.compile(
 )
 
 
-def extent(whole: Json, max_values: int, max_chars: int) -> tuple[int, int]:
-    """Two for each entry of its lists and objects, and the characters of its texts, names and whole numbers: what was
-    counted until one of them was too large. Takes bounded time, however large and deep it is."""
+def utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def extent(whole: Json, max_values: int, max_chars: int, size: Callable[[str], int] = len) -> tuple[int, int]:
+    """Two for each entry of its lists and objects, and the characters of its texts, names and whole numbers, or what
+    else their `size` is: what was counted until one of them was too large. Takes bounded time, however large and deep
+    it is."""
     stack, values, chars = [whole], 1, 0
     while stack and values <= max_values and chars <= max_chars:
         value = stack.pop()
@@ -39,12 +45,12 @@ def extent(whole: Json, max_values: int, max_chars: int) -> tuple[int, int]:
             if values > max_values:
                 break
         if isinstance(value, dict):
-            chars += sum(map(len, value))
+            chars += sum(map(size, value))
             stack += value.values()
         elif isinstance(value, list):
             stack += value
         elif isinstance(value, str):
-            chars += len(value)
+            chars += size(value)
         elif isinstance(value, int):
             chars += value.bit_length() // 3
     return values, chars

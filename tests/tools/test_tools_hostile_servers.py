@@ -53,7 +53,7 @@ async def test_a_hostile_server_loses_its_worst_tools_and_delays_no_other_server
         assert host.find("hostile", "long") is None
         assert host.find("hostile", "doubled_all") is not None
         assert any("more than 10,000 parts" in text for text in host.problems_found)
-        assert any("longer than 100,000 characters" in text for text in host.problems_found)
+        assert any("longer than 100,000 bytes" in text for text in host.problems_found)
 
 
 async def test_the_number_of_tools_of_a_server_is_bounded(tmp_path: Path) -> None:

@@ -20,10 +20,11 @@ from gate.rules.message_size import (
     MAX_MESSAGE_BYTES,
     MAX_VALUES,
     extent,
+    utf8_bytes,
 )
 
 MAX_TOOLS = 500  # in one listing
-MAX_DEFINITION_CHARS = 100_000  # of a tool's definition, names and texts together
+MAX_DEFINITION_BYTES = 100_000  # in UTF-8, of a tool's definition, names and texts together
 MAX_DEFINITION_VALUES = 10_000  # at any depth of a tool's definition
 SCHEMA_STEPS = 1_500  # schema keywords evaluated for one value: 10 to 30 microseconds each
 CHECK_STEPS = 10_000  # the same for a schema itself, of which each part takes some 30: 0.2 s, beside the loop
@@ -54,9 +55,9 @@ MAX_LINE = 300  # characters of an error in a sentence
 
 def definition_too_large(definition: Json) -> str:
     """Why a tool's definition is not used; "" where it is."""
-    values, chars = extent(definition, MAX_DEFINITION_VALUES, MAX_DEFINITION_CHARS)
-    if chars > MAX_DEFINITION_CHARS:
-        return f"its definition is longer than {MAX_DEFINITION_CHARS:,} characters"
+    values, size = extent(definition, MAX_DEFINITION_VALUES, MAX_DEFINITION_BYTES, utf8_bytes)
+    if size > MAX_DEFINITION_BYTES:
+        return f"its definition is longer than {MAX_DEFINITION_BYTES:,} bytes"
     if values > MAX_DEFINITION_VALUES:
         return f"its definition has more than {MAX_DEFINITION_VALUES:,} parts"
     return ""

@@ -25,11 +25,13 @@ class Reading(NamedTuple):
     cost: int
 
 
-@lru_cache(maxsize=4096)
 def reading(pattern: str) -> Reading | None:
     """None where the pattern is too long, or Python cannot read it."""
-    if len(pattern) > MAX_PATTERN:
-        return None
+    return None if len(pattern) > MAX_PATTERN else _read(pattern)
+
+
+@lru_cache(maxsize=4)  # a tree may take half a megabyte: it is asked for several times in a row
+def _read(pattern: str) -> Reading | None:
     try:
         tree = parser.parse(pattern)
     except UNREADABLE:
@@ -37,9 +39,24 @@ def reading(pattern: str) -> Reading | None:
     return Reading(tree, _cost(pattern, tree))
 
 
+def compiling(pattern: str) -> int:
+    """The microseconds that a pattern takes to be compiled if it is compiled at all, else those to read it."""
+    return MAX_PATTERN if len(pattern) > MAX_PATTERN else _compiling(pattern)
+
+
 @lru_cache(maxsize=4096)
+def _compiling(pattern: str) -> int:
+    read = reading(pattern)
+    return len(pattern) if read is None else min(read.cost, MOST_COMPILING)
+
+
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """None where it cannot be compiled, or not soon."""
+    return None if len(pattern) > MAX_PATTERN else _compiled(pattern)
+
+
+@lru_cache(maxsize=1024)  # one may take 0.1 MB
+def _compiled(pattern: str) -> re.Pattern[str] | None:
     read = reading(pattern)
     if read is None or read.cost > MOST_COMPILING:
         return None

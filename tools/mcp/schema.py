@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, lru_cache
+from functools import cache
 from itertools import count, islice
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -42,6 +43,7 @@ TYPE_NAMES = {
     "null": "empty",
 }
 Path = tuple[str | int, ...]
+MOST_JUDGED = 2_000  # schemas whose verdicts are kept: two of each tool of two servers at most
 MAX_PROBLEMS = 20  # problems reported at once
 MAX_COMPARED = 3  # of these that are names nobody knows, compared with those that are known: 16 ms each
 MAX_KEY_LENGTH = 65_536  # characters; the arguments of a call are no longer than that
@@ -66,6 +68,7 @@ WALKING = frozenset(
     "additionalItems additionalProperties contains items propertyNames unevaluatedItems "
     "unevaluatedProperties".split()
 )
+_judged: dict[bytes, tuple[str, int]] = {}  # by the digest of the schema
 _steps_left: ContextVar[list[int]] = ContextVar("steps left")
 _error_steps: ContextVar[int] = ContextVar("steps for an error")
 _compiled: ContextVar[set[str]] = ContextVar("patterns whose compilation has been counted")
@@ -218,9 +221,21 @@ def schema_error(text: str) -> str:
     return judged(text)[0]
 
 
-@lru_cache(maxsize=512)
 def judged(text: str) -> tuple[str, int]:
-    """The same, and the steps that it took to be found out: CHECK_STEPS at most."""
+    """The same, and the steps that it took to be found out: CHECK_STEPS at most. Kept for the schemas that were judged
+    last, without their texts, which are megabytes."""
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    found = _judged.get(key)
+    if found is None:
+        found = judge(text)
+        if len(_judged) >= MOST_JUDGED:
+            _judged.clear()
+        _judged[key] = found
+    return found
+
+
+def judge(text: str) -> tuple[str, int]:
+    """The same, worked out anew."""
     left = [CHECK_STEPS]
     with _counting(left, 1):
         try:

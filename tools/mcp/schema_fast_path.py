@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gate.rules.action import Json
 from tools.mcp.limits import FAST_SCHEMA_STEPS
 from tools.mcp.limits import PATTERN_WORK as WORK
-from tools.mcp.pattern_reading import MAX_PATTERN, MOST_COMPILING, compiled, reading
+from tools.mcp.pattern_reading import MAX_PATTERN, compiled, compiling, reading
 
 ANNOTATIONS = {
     "title",
@@ -204,9 +204,7 @@ def search_steps(pattern: str, text: str) -> int:
 
 def compile_steps(pattern: str) -> int:
     """The steps that a pattern counts for because it is read and compiled, if it is compiled at all."""
-    read = reading(pattern)
-    cost = min(len(pattern), MAX_PATTERN) if read is None else min(read.cost, MOST_COMPILING)
-    return cost // MICROSECONDS_PER_STEP
+    return compiling(pattern) // MICROSECONDS_PER_STEP
 
 
 def always_checkable(pattern: str, length: int) -> bool:
@@ -226,9 +224,13 @@ def patterns_of(schema: Json) -> Iterator[str]:
         yield from patterns_of(part)
 
 
-@lru_cache(maxsize=4096)
 def _work(pattern: str, length: int) -> int:
     """A bound of the work of searching a text of that length: TOO_MUCH also when Python cannot read it."""
+    return TOO_MUCH if len(pattern) > MAX_PATTERN else _read_work(pattern, length)
+
+
+@lru_cache(maxsize=4096)
+def _read_work(pattern: str, length: int) -> int:
     if compiled(pattern) is None or (read := reading(pattern)) is None:
         return TOO_MUCH
     parsed, length = read.tree, max(length, 2)
