@@ -260,6 +260,12 @@ def test_ordinary_classes_of_other_scripts_are_checked(pattern: str) -> None:
     assert matches(pattern, "de-de") is True
 
 
+@pytest.mark.parametrize("one", ["[ĀĂĄ]", "[^ĀĂĄ]", "[aĀĂĄ]"])
+def test_classes_of_wide_characters_count_for_the_time_that_they_take(one: str) -> None:
+    assert matches(one * 20, "x") is not None
+    assert matches(one * (2_000 // len(one)), "x") is None
+
+
 def test_keys_that_match_a_pattern_are_known() -> None:
     schema = {"properties": {"a": {}}, "patternProperties": {"^n_": {}}, "additionalProperties": False}
     assert [p.path for p in problems(schema, {"a": 1, "n_b": 2, "c": 3, "d": 4})] == [("c",), ("d",)]

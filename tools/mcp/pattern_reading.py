@@ -13,6 +13,7 @@ MOST_COMPILING = 16_000  # microseconds that one may take to be compiled
 # The same for each character, and for a range of a class beyond Latin-1 or where case is ignored, of which `re` makes a
 # map of 65,536 characters.
 PER_CHARACTER, PER_WIDE_RANGE, PER_FOLDED_RANGE, FOLDED_PER_MICROSECOND = 8, 1_300, 60, 16
+PER_WIDE_CLASS = 100  # of single characters beyond Latin-1: a map as well
 LATIN = 0xFF
 IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]{0,9}i")
 UNREADABLE = (re.error, OverflowError, RecursionError)
@@ -76,5 +77,16 @@ def _cost(pattern: str, tree: Any) -> int:
             cost += PER_WIDE_RANGE if last > LATIN else 0
             cost += PER_FOLDED_RANGE + (last - first) // FOLDED_PER_MICROSECOND if folded else 0
         elif isinstance(value, parser.SubPattern | list | tuple):
+            cost += PER_WIDE_CLASS if _is_wide_class(value) else 0
             stack += value
     return cost
+
+
+def _is_wide_class(value: Any) -> bool:
+    """Whether this is a class with a single character beyond Latin-1."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and value[0] is constants.IN
+        and any(kind is constants.LITERAL and code > LATIN for kind, code in value[1])
+    )
