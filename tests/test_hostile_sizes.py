@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gate.rules import command_tools
 from gate.rules.action import CallClass, Json, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
@@ -314,6 +315,22 @@ def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Calla
     steps = [("build", lambda: build(SHOWN, {}, capture)), *drawn(asked)]
     slow = {name: took for name, run in steps if (took := seconds(run, 3, LIMIT)) > LIMIT}
     assert slow == {}
+
+
+def test_no_names_that_commands_cannot_have_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[str]()
+    plain = command_tools._plain_name
+    monkeypatch.setattr(command_tools, "_plain_name", lambda name: taken.append(name) or plain(name))
+    schema = {"properties": {f"aB{n}_{n}": True for n in range(4_900)} | {"shell-Command": True}}
+    assert command_tools.runs_commands(["x"], schema, {})
+    assert taken == ["shell-Command"]
+
+
+@pytest.mark.parametrize("name", sorted(command_tools.COMMANDS))
+def test_a_command_is_known_in_whatever_way_its_name_is_spelled(name: str) -> None:
+    first, *rest = name.split("_")
+    spellings = (name, name.upper(), name.replace("_", "-"), first + "".join(map(str.capitalize, rest)))
+    assert all(command_tools.runs_commands(["x"], {"properties": {one: {}}}, {}) for one in spellings)
 
 
 SCHEMAS: dict[str, Json] = {
