@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules import command_tools
+from gate.rules import command_tools, json_texts
 from gate.rules.action import CallClass, Json, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
@@ -171,11 +171,17 @@ def listed(repeated: str, size: int, end: str) -> Json:
 
 
 # What the names and texts of a list with very many of them hold, each of which is held against the names of secret
-# files as a pattern: how many there are, not how long they are, is what takes long.
+# files, most of them as a pattern: how many there are, not how long they are, is what takes long.
 PATTERNS: dict[str, tuple[str, str, Callable[[int], Json]]] = {
     "names of fields": ("create_x", "path", lambda n: {f"*{i}": "*" for i in range(n)}),
     "braces in names": ("create_x", "data", lambda n: {f"{{{i}": "{" for i in range(n)}),
     "ends of classes": ("create_x", "id", lambda n: {f"]{i}": "]" for i in range(n)}),
+    "words between signs": ("create_x", "data", lambda n: [f"<a>{i}/b</a>" for i in range(n)]),
+    "names of words between signs": (
+        "create_x",
+        "data",
+        lambda n: {f"{i}": f"</{i}</</</{i}" for i in range(n)},
+    ),
     "a text that is a list": ("create_x", "path", lambda n: json.dumps([f"[*</{i}" for i in range(n)])),
     "keys in a command": (
         "run_command",
@@ -191,7 +197,7 @@ PATTERNS: dict[str, tuple[str, str, Callable[[int], Json]]] = {
 
 
 @pytest.mark.parametrize(("tool", "name", "make"), PATTERNS.values(), ids=PATTERNS)
-def test_no_call_of_very_many_short_patterns_is_held_against_the_rules(
+def test_no_call_of_very_many_short_texts_is_held_against_the_rules(
     tool: str, name: str, make: Callable[[int], Json]
 ) -> None:
     args = {name: largest(make, MAX_BYTES - 100)}
@@ -208,6 +214,12 @@ def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
     made = plain_variants.made
     decide(policy, UNREAD, args, "C1", lambda *_: False)
     assert plain_variants.made == made
+
+
+def test_a_decision_reads_a_text_that_is_json_once_however_often_it_is_given() -> None:
+    before = json_texts._said.made
+    decide(Policy("p", rules=ALWAYS), UNREAD, {"data": ['["given often"]'] * 3_000}, "C1", lambda *_: False)
+    assert json_texts._said.made == before + 1
 
 
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)

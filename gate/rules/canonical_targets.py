@@ -39,6 +39,7 @@ from gate.rules.text_forms import (
 MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.05 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
 COST_OF_A_FORM = 3  # as against a target without other forms
+COST_OF_A_TEXT = 4  # of one without other forms: to find that takes as long as to make one
 # The same for one with signs of calls, variables or encodings, or with a way up: all its forms are made.
 COST_OF_SIGNS = 5
 SIGNS = re.compile(r"[(=%$@~]|\.\.")
@@ -256,9 +257,9 @@ class FormCount:
         forms = (text, *(_forms_to_count(text, of)))
         self.searched += COST_OF_A_BEGINNING * sum(map(_beginnings_at_its_end, forms))
         self.names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
-        self.work += COST_OF_SIGNS if SIGNS.search(text) else COST_OF_A_PATTERN if PATTERN.search(text) else 0
+        signs = COST_OF_SIGNS if SIGNS.search(text) else COST_OF_A_PATTERN if PATTERN.search(text) else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
-        self.work += 1 + COST_OF_A_FORM * others
+        self.work += signs + 1 + COST_OF_A_FORM * others if signs or others else COST_OF_A_TEXT
         self.widest = max(self.widest, len(forms))
         if self.searched > MOST_SEARCHED or self.names > MAX_ALTERNATIVES_OF_A_CALL:
             return True

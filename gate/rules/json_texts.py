@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from gate.rules.action import Json
 from gate.rules.secret_files import SECRET_NAMES
+from gate.rules.text_cache import Remembered
 
 # Characters of a text that is looked through as JSON; JSON in JSON in JSON
 LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
@@ -28,11 +29,20 @@ def parsed(value: Json, depth: int = DEEPEST_JSON) -> Json:
         return value
     if "{" not in value and "[" not in value and '"' not in value:  # so nothing in it begins as JSON does
         return value
+    return _said(value) if depth == DEEPEST_JSON else _read(value, depth)
+
+
+@Remembered  # the arguments of a call are asked about several times, and many of their texts may be the same
+def _said(text: str) -> Json:
+    return _read(text, DEEPEST_JSON)
+
+
+def _read(text: str, depth: int) -> Json:
     try:
-        found = _values(value)
-        return value if found is None else parsed(found, depth - 1)
+        found = _values(text)
+        return text if found is None else parsed(found, depth - 1)
     except RecursionError:  # deeper than can be gone through, so it may name anything
-        return [value, *SECRET_NAMES[:1]]
+        return [text, *SECRET_NAMES[:1]]
 
 
 def is_json(text: str) -> bool:
