@@ -28,6 +28,9 @@ WRITE_STATEMENTS = (
     "DELETE",
     "REPLACE",
 )  # before these, Python's sqlite3 begins a transaction
+FOR_THE_OTHERS = (
+    4  # each such turn is for what nobody waits for, which a flood of the rest may not put off for ever
+)
 LOCK_SECONDS = 30.0  # seconds that the engine's own connections wait, here and for SQLite's lock
 
 
@@ -85,6 +88,7 @@ class WriteQueue:
     def __init__(self) -> None:
         self._guard = threading.RLock()
         self._taken = False
+        self._turns = 0
         self._first = Line()
         self._then = Line()
 
@@ -106,9 +110,10 @@ class WriteQueue:
             raise
 
     def acquire_blocking(self, seconds: float) -> None:
-        """The same for a thread that may be held up."""
+        """The same for a thread of the durable engine, which may be held up. Everybody's work comes through it, so it
+        has a turn in each round of those that are waited for."""
         called = SimpleQueue[None]()  # may be put into while one gets from it, as an Event may not be set
-        place = self._join(lambda: called.put(None), first=False)
+        place = self._join(lambda: called.put(None), first=True)
         if place.called:
             return
         try:
@@ -123,7 +128,11 @@ class WriteQueue:
         """It is the next one's turn."""
         while True:
             with self._guard:
-                place = self._first.call() or self._then.call()
+                self._turns += 1
+                lines = [self._first, self._then]
+                if self._turns % FOR_THE_OTHERS == 0:
+                    lines.reverse()
+                place = lines[0].call() or lines[1].call()
                 if place is None:
                     self._taken = False
                     return

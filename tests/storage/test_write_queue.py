@@ -14,7 +14,7 @@ from sqlalchemy import make_url, text
 from bot.dbos_db import connect
 from gate.rules.jobs import for_owner
 from storage.database import open_engine
-from storage.write_queue import Line, QueuedConnection, Waiter, WriteQueue, write_queue_of
+from storage.write_queue import FOR_THE_OTHERS, Line, QueuedConnection, Waiter, WriteQueue, write_queue_of
 
 LONG = 60.0  # seconds, that no test waits out
 
@@ -67,6 +67,29 @@ async def test_people_take_turns_whatever_one_of_them_has_waiting_already() -> N
     line.release()
     await asyncio.gather(*waiting)
     assert names[-2:] == ["flood again", "other again"]
+
+
+async def test_a_flood_of_one_person_leaves_turns_to_the_engine_and_to_what_nobody_waits_for() -> None:
+    line, names = WriteQueue(), list[str]()
+    await line.acquire(LONG)
+    with for_owner("flood"):
+        waiting = [asyncio.create_task(note(line, "flood", names, first=True)) for _ in range(50)]
+        await settled()
+    with for_owner("other"):
+        waiting.append(asyncio.create_task(note(line, "later", names)))
+        await settled()
+
+    def engine() -> None:
+        line.acquire_blocking(LONG)
+        names.append("engine")
+        line.release()
+
+    thread = asyncio.create_task(asyncio.to_thread(engine))
+    while len(line._first._places) < 51:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    line.release()
+    await asyncio.gather(*waiting, thread)
+    assert max(names.index("engine"), names.index("later")) < FOR_THE_OTHERS
 
 
 async def test_threads_and_tasks_take_turns_and_never_two_at_once() -> None:
@@ -195,7 +218,7 @@ class Collecting(Line):
 def test_a_forgotten_connection_may_be_collected_while_somebody_joins_the_line(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     line = write_queue_of(path)
-    line._then = Collecting()
+    line._first = Collecting()
     gc.disable()
     gc.freeze()  # what the tests before have left is not looked at
     try:
