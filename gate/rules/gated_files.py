@@ -76,11 +76,14 @@ def told_files(targets: Targets, result: Json) -> tuple[str, ...]:
 
 
 def told_folders(targets: Targets, args: Mapping[str, Json], result: Json) -> tuple[str, ...]:
-    """The folders of which a result of a read tells what is in them, below those that the arguments ask for."""
+    """The folders of which a result of a read tells what is in them, below those that the arguments ask for; and all of
+    them with a slash at their end, as a rule may say what is in one (`^private/`)."""
     asked = [path.rstrip("/") for path in touched(targets, args)]
     names = _texts(result, (*targets.told, *targets.listed))
     above = dict.fromkeys(name[: end.start()] for name in names for end in SLASH.finditer(name))
-    return tuple(one for one in above if one and not any(f"{path}/".startswith(f"{one}/") for path in asked))
+    below = [one for one in above if one and not any(f"{path}/".startswith(f"{one}/") for path in asked)]
+    inside = [*above, *(asked if names else ())]
+    return tuple(dict.fromkeys([*below, *(f"{one}/" for one in inside if one.strip("./"))]))
 
 
 def _texts(result: Json, fields: Sequence[str]) -> dict[str, None]:

@@ -87,6 +87,26 @@ async def test_no_tool_that_takes_a_folder_tells_what_a_rule_closes(server: str,
         assert open_ or server in ("data", "document", "meeting", "ocr"), "nothing was tried"
 
 
+@pytest.mark.parametrize("text", [r"^hr/", r"(^|/)hr/"])
+async def test_a_rule_on_what_is_in_a_folder_closes_its_list(text: str, tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    policy = Policy("v", (*ALWAYS, Rule("closed", ("*",), deny=True, texts=(text,))))
+    async with gated(tmp_path, "filesystem", OVER_FILES["filesystem"]([folder])) as gate:
+        asked = [
+            ("list_dir", {"path": "hr"}),
+            ("list_dir", {"path": "hr/"}),
+            ("list_dir", {"path": ".", "recursive": True}),
+            ("search_files", {"path": "hr", "pattern": "*"}),
+            ("search_files", {"path": ".", "pattern": "hidden*"}),
+        ]
+        said = [await told(gate, gate.spec(tool), args, policy) for tool, args in asked]
+        beside = await told(gate, gate.spec("list_dir"), {"path": "."}, policy)
+    assert not any("hidden-canary" in one for one in said)
+    assert "notes.md" in beside
+
+
 async def test_what_lies_beside_a_closed_folder_is_told(tmp_path: Path):
     folder = tmp_path / "files"
     folder.mkdir()
