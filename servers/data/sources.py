@@ -76,7 +76,7 @@ GRACE = 2.0  # seconds until a process is killed that has not stopped its statem
 WAIT = 2.0  # seconds for another program to end its change
 MOST_ROWS = 1_000
 _MEMORY = 1 << 30
-_OUTPUT = 256 << 20  # of what is not parsed here
+_OUTPUT = 256 << 20  # of what is not parsed here, and not held
 _UNPARSED = ("table", "write", "restore")
 
 
@@ -151,7 +151,7 @@ def asked(
     file: int,
     said: str,
     task: str,
-    *blobs: bytes,
+    *blobs: Blob,
     seconds: float | None = None,
     into: BinaryIO | None = None,
     **args: Any,

@@ -12,7 +12,9 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, NamedTuple
+from itertools import chain
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -21,10 +23,9 @@ from servers.data.models import Change
 from servers.filesystem import disk, paths, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
-from servers.filesystem.text import read_at
-from servers.sandbox.calling import count, unbroken
+from servers.sandbox.calling import PIECE, Blob, Streamed, count, filled, pieces, unbroken
 from servers.sandbox.protocol import body
-from servers.sqlite.files import HEADER, LARGEST_CHANGED, MAGIC
+from servers.sqlite.files import HEADER, LARGEST_CHANGED, LARGEST_RECORD, MAGIC
 
 _SECTOR = 512
 EXCHANGED = "{said} was replaced by another file just now. Look at it again, then ask again."
@@ -36,17 +37,17 @@ def page_size(data: bytes) -> int:
     return 65536 if size == 1 else size
 
 
-def put(here: Spot, file: int, before: bytes, after: bytes) -> None:
+def put(here: Spot, file: int, before: Streamed, after: Streamed) -> None:
     """Make a database file that is `before` hold `after`. For who has excluded all others from it (see locks).
 
     Raises ToolError for what is no such pair, and OSError when the disk refuses; then the file is as it was.
     """
-    size = page_size(before)
-    if not after.startswith(HEADER) or page_size(after) != size or len(before) % size or len(after) % size:
+    size, first = page_size(before.part(0, 100)), after.part(0, 100)
+    if not first.startswith(HEADER) or page_size(first) != size or before.size % size or after.size % size:
         raise ToolError(f"{here.said} cannot be written: the change would break it. Change it by hand.")
     beside = Spot(here.folder, f"{here.name}-journal", here.said)
     mode = stat.S_IMODE(os.fstat(file).st_mode)  # whoever may write the database may take the change back
-    _write_journal(beside, mode, before, [at for at in _differing(before, after, size) if at < len(before)])
+    _write_journal(beside, mode, before, [at for at in _differing(before, after, size) if at < before.size])
     try:
         _write(file, after, _differing(before, after, size), size)
     except OSError:
@@ -56,32 +57,35 @@ def put(here: Spot, file: int, before: bytes, after: bytes) -> None:
     _finish(beside)
 
 
-def _differing(old: bytes, new: bytes, size: int) -> Iterator[int]:
+def _differing(old: Streamed, new: Streamed, size: int) -> Iterator[int]:
     """Where the pages begin that are not the same."""
-    return (at for at in range(0, len(new), size) if old[at : at + size] != new[at : at + size])
+    for at in range(0, new.size, PIECE):
+        was, now = old.part(at, PIECE), new.part(at, PIECE)
+        if was != now:
+            yield from (at + n for n in range(0, len(now), size) if was[n : n + size] != now[n : n + size])
 
 
-def _write(file: int, data: bytes, starts: Iterator[int], size: int) -> None:
+def _write(file: int, data: Streamed, starts: Iterator[int], size: int) -> None:
     for at in starts:
-        part = memoryview(data)[at : at + size]
+        part = memoryview(data.part(at, size))
         while part:
             done = os.pwrite(file, part, at)
             part, at = part[done:], at + done
-    os.ftruncate(file, len(data))
+    os.ftruncate(file, data.size)
     os.fsync(file)
 
 
-def _write_journal(beside: Spot, mode: int, before: bytes, starts: list[int]) -> None:
+def _write_journal(beside: Spot, mode: int, before: Streamed, starts: list[int]) -> None:
     """The pages as they are, safe on disk. An old journal that is there is a finished one: `query.finished` saw it."""
     disk.remove(beside)
-    size, nonce = page_size(before), secrets.randbits(32)
-    head = struct.pack(">8s5I", MAGIC, len(starts), nonce, len(before) // size, _SECTOR, size)
+    size, nonce = page_size(before.part(0, 100)), secrets.randbits(32)
+    head = struct.pack(">8s5I", MAGIC, len(starts), nonce, before.size // size, _SECTOR, size)
     file = os.open(beside.name, _NEW, 0o600, dir_fd=beside.folder)
     try:
         os.fchmod(file, mode)
         disk.write_all(file, head.ljust(_SECTOR, b"\0"))
         for at in starts:
-            page = before[at : at + size]
+            page = before.part(at, size)
             disk.write_all(file, struct.pack(">I", at // size + 1) + page + _checksum(nonce, page))
         os.fsync(file)
         os.fsync(beside.folder)
@@ -105,48 +109,64 @@ def _finish(beside: Spot) -> None:
 
 _FOLDER = "data"
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
-_LARGEST = 64 << 20
 _ROWS = b'", "rows": '  # no path holds that as JSON
 _LONGEST_HEAD = 1 << 16  # bytes
 
 
-def keep(place: Place, rows: bytes, at: datetime) -> str:
+def keep(place: Place, rows: Streamed, at: datetime) -> str:
     """Write down what the rows were and are (`rows`, JSON), safe on disk. Returns the id of the record."""
     name = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
-    data = json.dumps({"path": place.inner}).encode().removesuffix(b'"}') + _ROWS + rows + b"}"
+    head = json.dumps({"path": place.inner}).encode().removesuffix(b'"}') + _ROWS
     with private(place.root, _FOLDER) as folder:
         trash.remove_old(place.root, at, _FOLDER)
-        trash.must_have_room(folder, len(data), _FOLDER)
+        trash.must_have_room(folder, len(head) + rows.size + 1, _FOLDER)
         with disk.staging(Spot(folder, name, name), 0o600) as file:
-            disk.write_all(file, data)
+            for piece in chain([head], pieces(rows), [b"}"]):
+                disk.write_all(file, piece)
         os.fsync(folder)
     return name
 
 
-def load(roots: Roots, record: str, expected: str | None = None) -> tuple[Place, bytes]:
-    """The database of a record and its rows, as JSON. `expected`: fingerprint of both; None: any. Raises ToolError when
-    there is none of that id, or another one."""
-    place, rows = _load(roots, record)
-    trash.must_be_kept(trash.fingerprint(place.said, [rows]), expected)
-    return place, rows
+@contextmanager
+def load(roots: Roots, record: str, expected: str | None = None) -> Iterator[tuple[Place, Streamed, str]]:
+    """The database of a record, its rows, as JSON, and the fingerprint of both. `expected`: what that must be; None:
+    anything. Raises ToolError when there is none of that id, or another one."""
+    with TemporaryFile() as copy:
+        place, rows = _load(roots, record, copy)
+        fingerprint = trash.fingerprint(place.said, pieces(rows))
+        trash.must_be_kept(fingerprint, expected)
+        yield place, rows, fingerprint
 
 
-def _load(roots: Roots, record: str) -> tuple[Place, bytes]:
+def _load(roots: Roots, record: str, copy: BinaryIO) -> tuple[Place, Streamed]:
     for root in roots.roots if _ID.match(record) else ():
-        with suppress(ToolError), private(root, _FOLDER, make=False) as folder:
-            head, _, rows = disk.record(Spot(folder, record, record), _LARGEST).partition(_ROWS)
-            return roots.place(root, paths.split(_path(head))), rows.removesuffix(b"}")
+        with (
+            suppress(ToolError),
+            private(root, _FOLDER, make=False) as folder,
+            disk.reading(Spot(folder, record, record)) as file,
+        ):
+            head, sign, _ = os.pread(file, _LONGEST_HEAD, 0).partition(_ROWS)
+            start, end = (
+                len(head + sign),
+                os.fstat(file).st_size - 1,
+            )  # the last byte ends what the head began
+            if end - start > LARGEST_RECORD:
+                continue
+            with unbroken(record):
+                rows = filled(copy, pieces(Streamed(file, max(0, end - start), start)))
+            return roots.place(root, paths.split(_path(head))), rows
     raise ToolError("There is no record of that id; perhaps its 30 days are over. Change the rows by hand.")
 
 
 def _path(head: bytes) -> str:
     """The path that a record begins with. Raises ToolError for what is none of ours."""
     try:
-        return str(json.loads(head[:_LONGEST_HEAD] + b'"}')["path"])
+        return str(json.loads(head + b'"}')["path"])
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ToolError("This is no record of changed rows. Change them by hand.") from None
 
 
+BACK_SECONDS = 20.0  # more than the change had, as it has the record to read besides
 WAIT = 5.0  # seconds for another program to end its change
 _WRITE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -169,10 +189,9 @@ def preview(place: Place, changes: Sequence[Change]) -> dict[str, Any]:
 
 def preview_back(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
     """The same for putting the rows of a record back, with its database."""
-    place, kept = load(roots, record)
-    with sources.reading(place) as file:
+    with load(roots, record) as (place, kept, fingerprint), sources.reading(place) as file:
         told = sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS)
-    return place, {**_plan(place.said, told), "kept": trash.fingerprint(place.said, [kept])}
+    return place, {**_plan(place.said, told), "kept": fingerprint}
 
 
 def _plan(said: str, answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
@@ -190,30 +209,57 @@ def restore(
 ) -> tuple[Place, Written]:
     """Put the rows of a record back, by its id and its fingerprint (None: any). `expected`: digest of the rows now;
     None: as the change left them."""
-    place, kept = load(roots, *record)
-    return place, _made(place, at, "restore", kept, expected)
+    with load(roots, *record) as (place, kept, _):
+        return place, _made(place, at, "restore", kept, expected)
 
 
 def _json(changes: Sequence[Change]) -> bytes:
     return json.dumps([change.model_dump() for change in changes]).encode()
 
 
-def _made(place: Place, at: datetime, task: str, given: bytes, expected: str | None) -> Written:
-    with spot(place) as here, _alone(here) as (file, reader):
-        before = _bytes(reader)
-        told, data = sources.asked(reader, place.said, task, given, expected=expected)
-        with unbroken(place.said):
-            end = count(told["record"], len(data))
-        kept, after = data[:end], data[end:]
+def _made(place: Place, at: datetime, task: str, given: Blob, expected: str | None) -> Written:
+    """No file here is held in memory: neither the database before and after, nor the record."""
+    with (
+        spot(place) as here,
+        _alone(here) as (file, reader),
+        TemporaryFile() as copy,
+        TemporaryFile() as made,
+    ):
+        before = _copied(reader, place.said, copy)
+        seconds = BACK_SECONDS if task == "restore" else None
+        told, _ = sources.asked(
+            reader, place.said, task, given, seconds=seconds, into=made, expected=expected
+        )
+        kept, after = _parted(made, told, place.said)
         if not sum(told["counts"].values()):
             raise ToolError("Nothing was changed: the rows have these values already.")
         sources.exclude(file, place.said, WAIT)
         sources.finished(here)
-        if _bytes(reader) != before:
+        now = _database(reader)
+        if now.size != before.size or any(True for _ in _differing(before, now, PIECE)):
             raise ToolError(f"{place.said} is being written by another program. Try again in a minute.")
         record = keep(place, kept, at)
         put(here, file, before, after)
-        return Written(record, told["counts"], told["state"], trash.fingerprint(place.said, [kept]))
+        return Written(record, told["counts"], told["state"], trash.fingerprint(place.said, pieces(kept)))
+
+
+def _database(file: int) -> Streamed:
+    """All of a database that can be changed; of a larger one, which is refused, more than that."""
+    return Streamed(file, min(os.fstat(file).st_size, LARGEST_CHANGED + 1))
+
+
+def _copied(reader: int, said: str, copy: BinaryIO) -> Streamed:
+    with unbroken(said):
+        return filled(copy, pieces(_database(reader)))
+
+
+def _parted(made: BinaryIO, told: dict[str, Any], said: str) -> tuple[Streamed, Streamed]:
+    """What a task gave: the record, and the bytes of the database. Raises ToolError."""
+    made.flush()
+    size = made.tell()
+    with unbroken(said):
+        end = count(told["record"], min(size, LARGEST_RECORD))
+    return Streamed(made.fileno(), end), Streamed(made.fileno(), size - end, end)
 
 
 @contextmanager
@@ -246,13 +292,8 @@ def _to_write(here: Spot) -> int:
         raise ToolError(f"{here.said} cannot be written to ({why}). Nothing was changed.") from None
 
 
-def _bytes(file: int) -> bytes:
-    return read_at(file, 0, LARGEST_CHANGED + 1)
-
-
 def standing(roots: Roots, record: str) -> tuple[Place, str, bool]:
     """The database of a record, the digest of its rows now, and whether they are as the change left them."""
-    place, kept = load(roots, record)
-    with sources.reading(place) as file:
+    with load(roots, record) as (place, kept, _), sources.reading(place) as file:
         told, _ = sources.asked(file, place.said, "standing", kept)
     return place, told["state"], told["as_left"]

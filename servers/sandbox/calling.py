@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -101,14 +101,20 @@ _FOLLOWING = bytes(range(0x80, 0xC0))  # what in UTF-8 begins no character
 
 @dataclass(frozen=True)
 class Streamed:
-    """The first bytes of an open file, which go to a task piece by piece: they are not held here, neither while it
-    waits for its turn nor while it runs."""
+    """Bytes of an open file, which go to a task piece by piece: they are not held here, neither while it waits for its
+    turn nor while it runs."""
 
     file: int  # a descriptor, open until the call is over
     size: int
+    start: int = 0
+
+    def part(self, at: int, size: int) -> bytes:
+        """Those from a place on, up to so many: fewer at the end, and where the file has become shorter."""
+        return os.pread(self.file, max(0, min(size, self.size - at)), self.start + at)
 
 
 Blob = bytes | Streamed
+PIECE = 1 << 20  # bytes
 
 
 def pieces(blob: Blob) -> Iterator[bytes]:
@@ -118,10 +124,19 @@ def pieces(blob: Blob) -> Iterator[bytes]:
         return
     at = 0
     while at < blob.size:
-        if not (piece := os.pread(blob.file, min(blob.size - at, 1 << 20), at)):
+        if not (piece := blob.part(at, PIECE)):
             raise ValueError("a file that was cut off")
         at += len(piece)
         yield piece
+
+
+def filled(file: BinaryIO, data: Iterable[bytes]) -> Streamed:
+    """A file of ours with these bytes behind what is in it: nobody else can change them."""
+    start = file.tell()
+    for piece in data:
+        file.write(piece)
+    file.flush()
+    return Streamed(file.fileno(), file.tell() - start, start)
 
 
 @dataclass(frozen=True)

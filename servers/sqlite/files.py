@@ -7,6 +7,7 @@ from pathlib import Path
 
 HEADER = b"SQLite format 3\0"
 LARGEST_CHANGED = 64 << 20  # bytes of a database whose rows are changed: it is copied to memory
+LARGEST_RECORD = 64 << 20  # bytes of the rows before and after a change, as they are kept
 MOST_CHANGES = 200  # in one call
 
 
