@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from servers.sandbox.protocol import Refused
-from servers.sqlite.files import MOST_CHANGES
+from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
 from servers.sqlite.reading import Cell, quoted
 
 Stored = str | int | float | bytes | None
@@ -133,6 +133,12 @@ class Touched:
     key: Image
     before: Image | None
     after: Image | None
+
+    @property
+    def weight(self) -> int:
+        """The bytes that it has at least, before any of it is written down."""
+        values = (*(self.before or ()), *(self.after or ()))
+        return sum(len(value) for value in values if isinstance(value, str | bytes))
 
     def turned(self) -> Touched:
         return Touched(self.shape, self.key, self.after, self.before)
@@ -335,9 +341,23 @@ def exact(image: Image | None) -> object:
     return None if image is None else [(type(value), value) for value in image]
 
 
-def written(rows: Sequence[Touched]) -> list[object]:
-    """Rows as a record keeps them, in JSON."""
-    return [[row.shape.table, encoded(row.key), encoded(row.before), encoded(row.after)] for row in rows]
+def record(rows: Sequence[Touched]) -> bytes:
+    """Rows as a record keeps them, in JSON. Raises Refused for more than one holds: none would take the change back."""
+    lines, left = list[bytes](), LARGEST_RECORD - len("[]")
+    for row in rows:
+        line = b"" if row.weight > left else _line(row)
+        left -= max(len(line), row.weight) + len(", ")
+        if left < 0:
+            raise Refused(
+                f"The rows that this touches hold more than the {LARGEST_RECORD >> 20} MB that are kept to undo a "
+                "change. Change fewer rows at once."
+            )
+        lines.append(line)
+    return b"[" + b", ".join(lines) + b"]"
+
+
+def _line(row: Touched) -> bytes:
+    return json.dumps([row.shape.table, encoded(row.key), encoded(row.before), encoded(row.after)]).encode()
 
 
 def read(kept: Sequence[Any], tables: dict[str, Shape]) -> list[Touched]:

@@ -104,7 +104,14 @@ def _tried(asked: Asked, data: bytes, now: Base, what: tuple[Doing, bool, str]) 
         doing(watch, now)
         touched = watch.touched(now)
         copy.execute("COMMIT")
-        return touched, _turns_back(watch, now, touched)
+        rows.record(touched)  # the one that is kept has as many bytes, but for what chance and the time give
+        return touched, _may_be_copied(copy) and _turns_back(watch, now, touched)
+
+
+def _may_be_copied(base: Base) -> bool:
+    """Whether a database is of a size at which the way back can be worked out: a change may make it larger."""
+    pages, size = (base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    return bool(pages * size <= LARGEST_CHANGED)
 
 
 def _turns_back(watch: Watch, now: Base, touched: Sequence[Touched]) -> bool:
@@ -341,7 +348,7 @@ def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) 
 
 def _done(done: Done) -> Answer:
     """Facts, then the touched rows as a record keeps them, then the bytes of the database."""
-    record = _json(rows.written(done.touched))
+    record = rows.record(done.touched)
     counts = dict(row_counts(done.touched))
     told = {"counts": counts, "state": left(done.touched), "record": len(record)}
     return told, record + done.image

@@ -300,6 +300,30 @@ async def test_too_many_rows_for_a_person_are_not_changed(tmp_path: Path) -> Non
     assert len(rows(tmp_path)) == 501
 
 
+async def test_rows_that_no_record_holds_are_refused_before_anything_is_changed(tmp_path: Path) -> None:
+    """A control character takes six bytes in a record: the record of 17 MB of rows had 85 MB, and was never read."""
+    large = "replace(hex(zeroblob(3000000)), '00', char(1, 1, 1))"
+    start = f"CREATE TABLE t(a, b, c, d, e, large); INSERT INTO t VALUES (1, 1, 1, 1, 'x', {large});"
+    async with books(tmp_path, start) as gate:
+        before = (tmp_path / "sample" / "b.sqlite").read_bytes()
+        change = update({"a": 1}, e="y")
+        assert "more than the 64 MB that are kept" in await gate.blind("write_sqlite", **change)
+        assert "more than the 64 MB that are kept" in await gate.refused("write_sqlite", **change)
+        assert (tmp_path / "sample" / "b.sqlite").read_bytes() == before
+    assert not (tmp_path / "sample" / ".countersign" / "data").exists()
+
+
+async def test_a_change_that_makes_a_database_too_large_for_the_way_back_says_so_before(
+    tmp_path: Path,
+) -> None:
+    grows = "CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO u VALUES (zeroblob(3000000)); END;"
+    fill = "CREATE TABLE u(x); INSERT INTO u VALUES (zeroblob(66000000));"
+    async with books(tmp_path, AB + fill + grows) as gate:
+        seen = await gate.look("write_sqlite", **put(b="three"))
+        assert seen.preview.is_complete
+        assert seen.preview.undo.startswith("no")
+
+
 async def test_records_have_a_total_limit_and_the_refusal_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
