@@ -13,25 +13,28 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from datetime import datetime
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import answers, disk, listing, paths, text, trash
 from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
-from servers.filesystem.text import read_at
 from servers.sandbox import protocol
 from servers.sandbox.calling import (
     JSON_OUTPUT,
     Blob,
+    Job,
     Limits,
     Streamed,
+    answered,
     brief,
     count,
+    filled,
     pieces,
     read,
-    run,
+    size_of,
     unbroken,
 )
 from servers.text_encoding import HEAD
@@ -64,9 +67,10 @@ def _streamed(spot: Spot) -> Iterator[Blob]:
         yield Streamed(file, size) if size else b""
 
 
-def held(index: Blob) -> bytes:
-    """All of an index, for who is alone in the root and changes it."""
-    return index if isinstance(index, bytes) else read_at(index.file, 0, index.size)
+def copied(index: Blob, copy: BinaryIO) -> Blob:
+    """An index that nobody else can change meanwhile, in a file of ours and not in memory."""
+    with unbroken(_WHAT):
+        return filled(copy, pieces(index)) if index else b""
 
 
 def named(index: Blob) -> str:
@@ -86,9 +90,12 @@ def read_only(root: Root, task: str, **args: Any) -> dict[str, Any]:
         return ask(index, task, **args)[0]
 
 
-def ask(data: Blob, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
+def ask(
+    data: Blob, task: str, *blobs: Blob, into: BinaryIO | None = None, **args: Any
+) -> tuple[dict[str, Any], bytes]:
     """What a task of the sandbox gives about an index. Raises ToolError when it is broken."""
-    return run(f"knowledge.{task}", _WHAT, [data, *blobs], _WRITING if task == "changed" else _LIMITS, **args)
+    limits = _WRITING if into else _LIMITS
+    return answered(Job(f"knowledge.{task}", [data, *blobs], args, limits=limits, into=into), _WHAT)
 
 
 @dataclass(frozen=True)
@@ -116,17 +123,17 @@ def known(data: Blob) -> Known:
         )
 
 
-def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
+def replace(root: Root, before: Blob, after: Blob, at: datetime) -> str:
     """Put a new index in place of the one before, which is kept. Returns the id of that record.
 
     For who is alone in the root. An empty `after` means: no index.
     """
-    if len(after) > LARGEST:
+    if size_of(after) > LARGEST:
         raise ToolError(f"The index would be larger than {LARGEST >> 20} MB. Index fewer files.")
     record = f"{at:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
     with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
         trash.remove_old(root, at, _FOLDER, "before")
-        trash.must_have_room(kept, len(before), "knowledge/before")
+        trash.must_have_room(kept, size_of(before), "knowledge/before")
         # what servers staged that were killed: who is alone in the root has staged nothing yet
         trash.clear(root, filter(_STAGED.match, os.listdir(folder)), _FOLDER)
         _write(Spot(kept, record, "The index"), before)
@@ -142,9 +149,10 @@ def replace(root: Root, before: bytes, after: bytes, at: datetime) -> str:
     return record
 
 
-def _write(spot: Spot, data: bytes) -> None:
+def _write(spot: Spot, data: Blob) -> None:
     with disk.staging(spot, 0o600) as file:
-        disk.write_all(file, data)
+        for piece in pieces(data):
+            disk.write_all(file, piece)
 
 
 @contextmanager
@@ -320,38 +328,45 @@ def _seen(here: Spot) -> Seen | str:
     return seen if found.size <= most else f"larger than {most >> 20} MB"
 
 
-def taken(index: bytes, roots: Roots, change: Change, folder: tuple[Place, bool] | None) -> tuple[bytes, int]:
-    """The index after the change, and how many parts were written. `folder`: one that is in it from now on."""
+def taken(
+    index: Blob, roots: Roots, change: Change, folder: tuple[Place, bool] | None, made: BinaryIO
+) -> tuple[Blob, int]:
+    """The index after the change, in the file `made`, and how many parts were written. `folder`: one that is in it from
+    now on."""
     new = sorted((*change.added, *change.changed), key=lambda one: one.said)
-    told, after = ask(
-        index,
-        "changed",
-        *_texts(roots, new, change),
-        folder=[folder[0].inner, folder[1]] if folder else None,
-        gone=[roots.find(said).inner for said in (*change.removed, *(one.said for one in change.changed))],
-        new=[[roots.find(one.said).inner, one.sha256, one.size] for one in new],
-    )
+    with TemporaryFile() as texts:
+        told, _ = ask(
+            index,
+            "changed",
+            *_texts(roots, new, change, texts),
+            into=made,
+            folder=[folder[0].inner, folder[1]] if folder else None,
+            gone=[roots.find(one).inner for one in (*change.removed, *(one.said for one in change.changed))],
+            new=[[roots.find(one.said).inner, one.sha256, one.size] for one in new],
+        )
     if told["missing"]:
         left = f"{told['missing']:,} parts (found by their words alone until the index is updated)"
         change.skipped.insert(0, left)
-    return after, told["chunks"]
+    made.flush()
+    size = made.tell()
+    return Streamed(made.fileno(), size) if size else b"", told["chunks"]
 
 
-def _texts(roots: Roots, files: list[Seen], change: Change) -> list[bytes]:
-    """The text of each file. Raises ToolError for more than an index holds."""
-    texts: list[bytes] = []
+def _texts(roots: Roots, files: list[Seen], change: Change, texts: BinaryIO) -> list[Streamed]:
+    """The text of each file, all in one file of ours. Raises ToolError for more than an index holds."""
+    found: list[Streamed] = []
     for one in files:
-        texts.append(_text(roots, one, change).encode("utf-8", "replace"))
-        if sum(map(len, texts)) > LARGEST:
+        found.append(filled(texts, [_text(roots, one, change).encode("utf-8", "replace")]))
+        if texts.tell() > LARGEST:
             raise ToolError(f"These files hold more than {LARGEST >> 20} MB of text. Index smaller folders.")
-    return texts
+    return found
 
 
 def _text(roots: Roots, one: Seen, change: Change) -> str:
     """The text of a file; of one that cannot be opened nothing. It is named among the skipped then, and also where a
     part of it could not be read."""
     with spot(roots.find(one.said)) as here, disk.reading(here) as file:
-        data = text.read_at(file, 0, LARGEST_DOCUMENT + 1)
+        data = text.read_at(file, 0, one.size + 1)
     if disk.sha256(data) != one.sha256:
         raise ToolError(f"{one.said} has changed while it was read. Ask again.")
     if one.marked:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from tempfile import TemporaryFile
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -38,7 +39,7 @@ from servers.knowledge.models import (
     WithinArg,
 )
 from servers.model_answers import Answer, about, answer_text, asking, cited, refusal, samples
-from servers.sandbox.calling import pieces, unbroken
+from servers.sandbox.calling import Blob, pieces, unbroken
 from servers.tool_metadata import ITEMS, Card, bound, call, change, reading, unchanged
 
 Limit = Annotated[int, Field(ge=1, le=50, description="At most this many.")]
@@ -328,17 +329,19 @@ class Changing:
     def _change(
         self, place: Place, new: tuple[Place, bool] | None, index: str | None, shown: str | None
     ) -> Indexed:
-        """Change the index of a root: one new folder, or all that are in it."""
+        """Change the index of a root: one new folder, or all that are in it. None is held in memory."""
         at = self.clock()  # which may purge the trash: nobody else may have this root for it
-        with file_ops.alone(place.root):
-            before = _agreed(place, index)
+        with file_ops.alone(place.root), TemporaryFile() as copy, TemporaryFile() as made:
+            before = _agreed(place, index, copy)
             places = [new] if new else indexed(self.roots, indexing.folders(before), place)
             change = difference(indexing.known(before), self.roots, places)
             change.must_be_something()
             if shown is not None and change.digest != shown:
                 raise ToolError("The files have changed since they were shown. Look again, then ask again.")
-            after, parts = taken(before, self.roots, change, new)
+            after, parts = taken(before, self.roots, change, new, made)
             record = indexing.replace(place.root, before, after, at)
+            kept = fingerprint(self.roots.place(place.root, ()).said, pieces(before))
+            sha256 = indexing.named(after)
         return Indexed(
             path=place.said,
             added=len(change.added),
@@ -347,8 +350,8 @@ class Changing:
             chunks=parts,
             skipped=change.skipped[:50],
             record=record,
-            kept=fingerprint(self.roots.place(place.root, ()).said, [before]),
-            sha256=indexing.named(after),
+            kept=kept,
+            sha256=sha256,
         )
 
     @spoken
@@ -356,15 +359,18 @@ class Changing:
         self, record: RecordArg, expected_index: ExpectedIndex = None, expected_record: ExpectedKept = None
     ) -> Indexed:
         """Put an earlier index back, exactly as it was. The one that gives way is kept."""
-        with indexing.kept(self.roots, record) as (root, found):
-            earlier = indexing.held(found)
-        place, at = self.roots.place(root, ()), self.clock()
-        must_be_kept(fingerprint(place.said, [earlier]), expected_record)
-        with file_ops.alone(root):
-            before = _agreed(place, expected_index)
-            if before == earlier:
-                raise ToolError("Nothing has changed: the index is that one already.")
-            kept = indexing.replace(root, before, earlier, at)
+        at = self.clock()
+        with TemporaryFile() as first, TemporaryFile() as second:
+            with indexing.kept(self.roots, record) as (root, found):
+                earlier = indexing.copied(found, first)
+            place, sha256 = self.roots.place(root, ()), indexing.named(earlier)
+            must_be_kept(fingerprint(place.said, pieces(earlier)), expected_record)
+            with file_ops.alone(root):
+                before = _agreed(place, expected_index, second)
+                if indexing.named(before) == sha256:
+                    raise ToolError("Nothing has changed: the index is that one already.")
+                name = indexing.replace(root, before, earlier, at)
+            kept = fingerprint(place.said, pieces(before))
         return Indexed(
             path=place.said,
             added=0,
@@ -372,15 +378,16 @@ class Changing:
             removed=0,
             chunks=0,
             skipped=[],
-            record=kept,
-            kept=fingerprint(place.said, [before]),
-            sha256=indexing.named(earlier),
+            record=name,
+            kept=kept,
+            sha256=sha256,
         )
 
 
-def _agreed(place: Place, expected: str | None) -> bytes:
+def _agreed(place: Place, expected: str | None, copy: BinaryIO) -> Blob:
+    """The index of a root, as it was shown, for who is alone there."""
     with indexing.stored(place.root) as index:
-        data = indexing.held(index)
+        data = indexing.copied(index, copy)
     if expected is not None and indexing.named(data) != expected:
         raise ToolError("The index has changed since it was shown. Look again, then ask again.")
     return data

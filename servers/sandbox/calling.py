@@ -117,6 +117,10 @@ Blob = bytes | Streamed
 PIECE = 1 << 20  # bytes
 
 
+def size_of(blob: Blob) -> int:
+    return blob.size if isinstance(blob, Streamed) else len(blob)
+
+
 def pieces(blob: Blob) -> Iterator[bytes]:
     """All bytes of a blob. Raises ValueError where the file has become shorter."""
     if isinstance(blob, bytes):
@@ -284,7 +288,7 @@ def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, byte
     if not _receive(channel, 1, time.monotonic() + START_SECONDS):
         raise EOFError
     end = time.monotonic() + limits.seconds
-    sizes = [blob.size if isinstance(blob, Streamed) else len(blob) for blob in job.blobs]
+    sizes = list(map(size_of, job.blobs))
     for part in (packed({"args": job.args, "sizes": sizes}), *job.blobs):
         for piece in pieces(part):
             _send(channel, piece, end)

@@ -89,6 +89,22 @@ async def test_no_read_of_an_index_holds_it(tmp_path: Path, tool: str) -> None:
             assert "cannot be read" in await ask.refused(tool, **READS[tool])
 
 
+async def test_no_change_of_an_index_holds_it_nor_the_texts(tmp_path: Path) -> None:
+    """Two roots at once took 760 MB: the index before, all the texts and the index after, each twice."""
+    for number in range(12):
+        (tmp_path / f"{number}.txt").write_text(f"{number} lorem ipsum dolor\n" * (LARGE // 400))
+    async with knowing(tmp_path) as ask:
+        await ask("check_index", path=".")
+        with holding_little():
+            await ask("index_folder", path=".")
+            (tmp_path / "0.txt").unlink()
+            done = await ask("update_index", path=".")
+            seen = await ask("preview_restore_index", record=done["record"])
+            kept = {"expected_index": seen["expected_index"], "expected_record": seen["expected_record"]}
+            await ask("restore_index", record=done["record"], **kept)
+    assert (tmp_path / ".countersign" / "knowledge" / "index.sqlite").stat().st_size > LARGE / 2
+
+
 async def test_no_look_at_a_table_holds_its_rows(tmp_path: Path) -> None:
     """Of a file of 4 KB whose view gives 126 MB, they were held between two tasks."""
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 from mcp import Client
@@ -134,8 +135,10 @@ async def test_what_an_earlier_version_took_in_is_not_told_and_goes_with_the_nex
         index = folder / ".countersign" / "knowledge" / "index.sqlite"
         text = (folder / ".env").read_bytes()
         added = Change(added=[Seen(".env", len(text), disk.sha256(text))])
-        earlier, _ = await asyncio.to_thread(taken, index.read_bytes(), Roots.at([folder]), added, None)
-        index.write_bytes(earlier)
+        with TemporaryFile() as made:
+            await asyncio.to_thread(taken, index.read_bytes(), Roots.at([folder]), added, None, made)
+            made.seek(0)
+            index.write_bytes(made.read())
         found = await client.call_tool("search_documents", {"query": "Lisbon"})
         assert "notes.md" in str(found)
         assert "hush" not in str(found)
