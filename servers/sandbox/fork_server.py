@@ -17,7 +17,10 @@ import signal
 import socket
 import sys
 import tempfile
-from contextlib import suppress
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -27,8 +30,11 @@ from servers.sandbox.protocol import Refused, exactly, head, head_size, packed
 
 MOST_DESCRIPTORS = 16
 MOST_SCRATCH = 256 << 20  # bytes in a scratch folder; a file counts as its blocks, one at least
+MOST_FILES = 1_000  # in it: a page of a document is a file or two
 _BLOCK = 4096
-_LOOK = 100  # milliseconds between two looks at the scratch folders
+_LOOK = 0.1  # seconds between two looks at the scratch folders
+_REMOVED = 200  # files of ended tasks that are removed before others are looked after again
+_MOST_LEFT = 16  # folders of ended tasks: more are not put off, or tasks would fill the disk after their end
 READY = b"R"  # said once the child is confined: its time runs from here
 _AREA = re.compile(r"[a-z][a-z_]*")
 
@@ -42,15 +48,12 @@ class Child:
     scratch: str
 
     def end(self) -> None:
-        """Kill all that the call started, and clear away what it wrote."""
+        """Kill all that the call started. What it wrote is cleared away later."""
         for kill in (os.killpg, os.kill):  # it may not have become a group of its own yet
             with suppress(ProcessLookupError):
                 kill(self.process, signal.SIGKILL)
         os.waitpid(self.process, 0)
         os.close(self.over)
-        if self.scratch:
-            with suppress(RecursionError):  # folders in folders, where the kernel does not refuse them
-                shutil.rmtree(self.scratch, ignore_errors=True)
 
     @property
     def fills_the_disk(self) -> bool:
@@ -58,16 +61,51 @@ class Child:
 
 
 def used(folder: str) -> int:
-    """The bytes of the files in a folder, as far as is needed to see that they are too many."""
+    """The bytes of the files in a folder, as far as is needed to see that they are too many: more files than there may
+    be count as more bytes than there may be."""
     total = 0
     with os.scandir(folder) as entries:
-        for entry in entries:
+        for count, entry in enumerate(entries):
             with suppress(FileNotFoundError):
                 info = entry.stat(follow_symlinks=False)
                 total += max(info.st_size, info.st_blocks * 512, _BLOCK)
-            if total > MOST_SCRATCH:
-                break
+            if total > MOST_SCRATCH or count >= MOST_FILES:
+                return MOST_SCRATCH + 1
     return total
+
+
+def cleared(folder: str) -> bool:
+    """Remove some of what is in a folder, and the folder when nothing is left. Whether it is done with: also where
+    nothing can be removed."""
+    gone = 0
+    with suppress(OSError), _opened(folder) as here:
+        with os.scandir(here) as entries:
+            for count, entry in enumerate(entries, 1):
+                gone += _removed(here, entry)
+                if count == _REMOVED:
+                    return not gone
+        os.rmdir(folder)
+    return True
+
+
+@contextmanager
+def _opened(folder: str) -> Iterator[int]:
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield here
+    finally:
+        os.close(here)
+
+
+def _removed(here: int, entry: os.DirEntry[str]) -> bool:
+    """Whether it could be removed."""
+    with suppress(OSError, RecursionError):
+        if entry.is_dir(follow_symlinks=False):  # folders in folders, where the kernel does not refuse them
+            shutil.rmtree(entry.name, dir_fd=here)
+        else:
+            os.unlink(entry.name, dir_fd=here)
+        return True
+    return False
 
 
 @dataclass
@@ -77,6 +115,8 @@ class ForkServer:
     orders: socket.socket
     package: str
     children: dict[int, Child] = field(default_factory=dict)
+    left: deque[str] = field(default_factory=deque)  # folders of ended tasks, which hold something yet
+    looked: float = 0.0  # when it last looked at the scratch folders
 
     def serve(self) -> None:
         """Until the bot is gone."""
@@ -84,26 +124,57 @@ class ForkServer:
             while self._step():
                 pass
         finally:
-            for child in self.children.values():
-                child.end()
+            for over in [*self.children]:
+                self._end(over)
+            while self.left:
+                self._clear()
 
     def _step(self) -> bool:
+        """Whether the bot is still there. No step is long, whatever tasks write: they all wait for it."""
         poll = select.poll()
         poll.register(self.orders, select.POLLIN)
         for over in self.children:
             poll.register(over, 0)  # that its other end closed is told without being asked for
-        writes = any(child.scratch for child in self.children.values())
-        for ready, _ in poll.poll(_LOOK if writes else None):
+        for ready, _ in poll.poll(self._patience()):
             if ready in self.children:
-                self.children.pop(ready).end()
+                self._end(ready)
             else:
                 try:
                     self._order()
                 except (EOFError, ConnectionError):
                     return False
-        for over in [over for over, child in self.children.items() if child.fills_the_disk]:
-            self.children.pop(over).end()
+        if self._patience() == 0:
+            self._look()
         return True
+
+    def _patience(self) -> float | None:
+        """For how many milliseconds there is nothing to do but to wait. None: until somebody says something."""
+        if self.left:
+            return 0
+        if any(child.scratch for child in self.children.values()):
+            return max(0.0, self.looked + _LOOK - time.monotonic()) * 1_000
+        return None
+
+    def _look(self) -> None:
+        """End the tasks that fill the disk, and clear some of what others left."""
+        if time.monotonic() >= self.looked + _LOOK:
+            for over in [over for over, child in self.children.items() if child.fills_the_disk]:
+                self._end(over)
+            self.looked = time.monotonic()
+        if self.left:
+            self._clear()
+
+    def _end(self, over: int) -> None:
+        child = self.children.pop(over)
+        child.end()
+        if child.scratch:
+            self.left.append(child.scratch)
+        while len(self.left) > _MOST_LEFT:
+            self._clear()
+
+    def _clear(self) -> None:
+        if not cleared(folder := self.left.popleft()):
+            self.left.appendleft(folder)
 
     def _order(self) -> None:
         first, descriptors, _, _ = socket.recv_fds(self.orders, 8, MOST_DESCRIPTORS)

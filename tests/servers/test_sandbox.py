@@ -28,7 +28,7 @@ from servers.filesystem.answers import MOST_CHARACTERS
 from servers.sandbox import calling, confinement, kernel, protocol
 from servers.sandbox.calling import ENVIRONMENT, Job, Limits, Protection, Sandbox, protection
 from servers.sandbox.confinement import NICE
-from servers.sandbox.fork_server import used
+from servers.sandbox.fork_server import MOST_FILES, MOST_SCRATCH, cleared, used
 from servers.sandbox.protocol import MOST_DIGITS, packed
 from tests.servers.sandboxed.tasks import ATTEMPTS, FILTERED, WRITES
 
@@ -147,6 +147,43 @@ def test_a_task_cannot_give_up_the_lock_of_its_caller(sandbox: Sandbox, tmp_path
 def test_a_task_that_fills_the_disk_is_stopped(sandbox: Sandbox) -> None:
     assert sandbox.call(Job("sandboxed.fill", scratch=True, limits=Limits(seconds=60))).stopped
     assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
+
+
+def test_a_task_that_makes_many_files_is_stopped_before_they_fill_the_disk(sandbox: Sandbox) -> None:
+    """60,000 empty ones made a short task of somebody else take 3.9 seconds: all were counted, again and again."""
+    assert sandbox.call(Job("sandboxed.litter", scratch=True, limits=Limits(seconds=60))).stopped
+    assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
+
+
+def test_no_folder_is_cleared_away_in_one_step_that_others_wait_for(tmp_path: Path) -> None:
+    folder = tmp_path / "scratch"
+    (folder / "in it").mkdir(parents=True)
+    (folder / "in it" / "file").touch()
+    (folder / "link").symlink_to(tmp_path)
+    for number in range(MOST_FILES):
+        (folder / str(number)).touch()
+    assert used(str(folder)) > MOST_SCRATCH
+    steps = 1
+    while not cleared(str(folder)):
+        left = len(list(folder.iterdir()))
+        assert left == MOST_FILES + 2 - 200 * steps
+        steps += 1
+    assert steps == 6
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_cleared_away_is_left_and_not_tried_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    for number in range(300):
+        (tmp_path / str(number)).touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refused)
+        assert cleared(str(tmp_path))
+    assert cleared(str(tmp_path / "missing"))
 
 
 @needs_seccomp

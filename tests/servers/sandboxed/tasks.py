@@ -260,6 +260,13 @@ def fill() -> Answer:
     return {}, b""
 
 
+def litter() -> Answer:
+    """Files with nothing in them, fewer than take up the room there is."""
+    for number in range(60_000):
+        Path(str(number)).touch()
+    return {}, b""
+
+
 def dig() -> Answer:
     """Folders in folders, deeper than a recursion goes."""
     depth = 0
@@ -291,6 +298,6 @@ TASKS = {
     one.__name__: one
     for one in (
         attempt, hang, spin, eat, flood, crash, fail, refuse, nest, lie, echo, held, scratch, given, start,
-        start_and_hang, filtered, unlock, fill, dig, garbage, nice,
+        start_and_hang, filtered, unlock, fill, litter, dig, garbage, nice,
     )
 }  # fmt: skip
