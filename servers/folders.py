@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from mcp.server import MCPServer
@@ -20,7 +21,8 @@ from servers.filesystem.models import Item
 from servers.filesystem.paths import Place, Roots, spot
 from servers.filesystem.text import read_at
 from servers.filesystem.tools import CARDS, Tools
-from servers.sandbox.calling import Streamed
+from servers.sandbox import calling
+from servers.sandbox.calling import Blob, Streamed, filled, pieces, unbroken
 from servers.tool_metadata import Card, mcp_server
 from servers.tool_metadata import change as changing
 
@@ -83,15 +85,16 @@ def target(roots: Roots, path: str, *endings: str) -> Target:
 
 
 def put(
-    place: Place, data: bytes, expected: str | None, at: datetime, kind: type[Answer], **more: Any
+    place: Place, data: Blob, expected: str | None, at: datetime, kind: type[Answer], **more: Any
 ) -> Answer:
     """Write the bytes. `expected`: SHA-256 that is replaced, or “absent”; None: whatever is there.
 
     Returns a `kind` with `more` in it. Raises ToolError when something else is there; then nothing has changed.
     """
-    if len(data) > LARGEST_MADE:
+    size = calling.size_of(data)
+    if size > LARGEST_MADE:
         raise ToolError(
-            f"{place.said} would be {len(data)} bytes long, more than {LARGEST_MADE}. Make it smaller."
+            f"{place.said} would be {size} bytes long, more than {LARGEST_MADE}. Make it smaller."
         )
     return file_ops.put(place, data, expected, at, kind, **more)
 
@@ -118,11 +121,18 @@ def bytes_of(place: Place, most: int, expected: str | None = None) -> tuple[byte
         data = read_at(file, 0, most + 1)
     _must_fit(place, len(data), most)
     sha256 = disk.sha256(data)
-    if expected is not None and sha256 != expected:
-        raise ToolError(
-            f"{place.said} has changed since it was shown: it has other content. Look at it again, then ask again."
-        )
+    disk.must_be(place.said, sha256, expected)
     return data, sha256
+
+
+@contextmanager
+def copied(place: Place, most: int, expected: str | None = None) -> Iterator[Streamed]:
+    """As bytes_of, in a file of ours and not in memory: nobody else can change them meanwhile."""
+    with TemporaryFile() as copy:
+        with streamed(place, most) as source, unbroken(place.said):
+            found = filled(copy, pieces(source))
+        disk.must_be(place.said, disk.measure(found.file, place.said).sha256, expected)
+        yield found
 
 
 def _must_fit(place: Place, size: int, most: int) -> None:

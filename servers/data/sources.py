@@ -214,8 +214,10 @@ class Told:
     data: bytes
 
 
-def looked(roots: Roots, path: str, table: str | None, task: str, **args: Any) -> Told:
-    """What a task of servers.data.tasks says of the records of a file. Raises ToolError.
+def looked(
+    roots: Roots, path: str, table: str | None, task: str, into: BinaryIO | None = None, **args: Any
+) -> Told:
+    """What a task of servers.data.tasks says of the records of a file, its bytes `into` another. Raises ToolError.
 
     The file is read by that task alone: its rows would take a bot more memory than all the rest of it.
     """
@@ -226,14 +228,14 @@ def looked(roots: Roots, path: str, table: str | None, task: str, **args: Any) -
             named, sha256 = _of_table(place, table, rows)
             blob = Streamed(rows.fileno(), rows.tell())
             job = _job(task, {**args, "ending": "", "named": named}, [blob])
-            return Told(place.said, sha256, *_answered(job, place.said))
+            return Told(place.said, sha256, *_answered(replace(job, into=into), place.said))
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
     with spot(place) as here, disk.reading(here) as file:
         before = _version(file)
         _small(place.said, before[0], ending)
         source = disk.measure(file, place.said).sha256
         job = _job(task, {**args, "ending": ending})
-        answer = _answered(replace(job, files=[file]), place.said)
+        answer = _answered(replace(job, files=[file], into=into), place.said)
         if _version(file) != before:
             raise ToolError(f"{place.said} was written while it was read. Ask again in a minute.")
     return Told(place.said, source, *answer)

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -42,7 +43,7 @@ from servers.filesystem.models import ExpectedArg, ExpectedKept, Written
 from servers.filesystem.paths import Place, Roots
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK, bytes_of, makes, put, target
-from servers.sandbox.calling import listed, unbroken
+from servers.sandbox.calling import listed, unbroken, written
 from servers.sqlite.files import MOST_CHANGES
 from servers.tool_metadata import Card, bound, call, change, reading
 
@@ -235,13 +236,14 @@ class Tools:
         """
         place, sha256 = csv_target(self.roots, destination)
         call = TwinsCall(source=source, destination=destination, columns=columns, table=table, alike=alike)
-        told = _without(self.roots, call, "without", sign=sources.sign_for(place, source))
-        if expected not in (None, _digest(told, sha256)):
-            raise ToolError(
-                f"{told.said}, or the file to be written, has changed since it was shown. "
-                "Look at it again, then ask again."
-            )
-        return put(place, told.data, sha256, self.clock(), Written)
+        with TemporaryFile() as made:
+            told = _without(self.roots, call, "without", into=made, sign=sources.sign_for(place, source))
+            if expected not in (None, _digest(told, sha256)):
+                raise ToolError(
+                    f"{told.said}, or the file to be written, has changed since it was shown. "
+                    "Look at it again, then ask again."
+                )
+            return put(place, written(made), sha256, self.clock(), Written)
 
     @spoken
     def write_sqlite(

@@ -23,7 +23,7 @@ from servers.data.models import Change
 from servers.filesystem import disk, paths, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
-from servers.sandbox.calling import PIECE, Blob, Streamed, count, filled, pieces, unbroken
+from servers.sandbox.calling import PIECE, Blob, Streamed, count, filled, pieces, unbroken, written
 from servers.sandbox.protocol import body
 from servers.sqlite.files import HEADER, LARGEST_CHANGED, LARGEST_RECORD, MAGIC
 
@@ -255,11 +255,10 @@ def _copied(reader: int, said: str, copy: BinaryIO) -> Streamed:
 
 def _parted(made: BinaryIO, told: dict[str, Any], said: str) -> tuple[Streamed, Streamed]:
     """What a task gave: the record, and the bytes of the database. Raises ToolError."""
-    made.flush()
-    size = made.tell()
+    whole = written(made)
     with unbroken(said):
-        end = count(told["record"], min(size, LARGEST_RECORD))
-    return Streamed(made.fileno(), end), Streamed(made.fileno(), size - end, end)
+        end = count(told["record"], min(whole.size, LARGEST_RECORD))
+    return Streamed(whole.file, end), Streamed(whole.file, whole.size - end, end)
 
 
 @contextmanager

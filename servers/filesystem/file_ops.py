@@ -18,6 +18,7 @@ from servers.filesystem.listing import MOST_SHOWN
 from servers.filesystem.models import Item, Manifest, Purged, Purging, TrashedFile, Written
 from servers.filesystem.paths import Place, Root, Roots, Spot, private, spot
 from servers.filesystem.trash import Kept
+from servers.sandbox.calling import Blob, pieces
 
 Answer = TypeVar("Answer", bound=Written)
 
@@ -31,19 +32,24 @@ def alone(*roots: Root) -> Iterator[None]:
         yield
 
 
-def create(place: Place, data: bytes) -> Found:
+def create(place: Place, data: Blob) -> Found:
     """Write a new file. Raises ToolError when the name is taken by the time the bytes are ready."""
     with alone(place.root):
         return make(place, data)
 
 
-def make(place: Place, data: bytes) -> Found:
+def make(place: Place, data: Blob) -> Found:
     """As create, for who is alone already."""
     with spot(place) as target, private(place.root, "tmp") as folder:
         staged = disk.temporary(folder, place.said)
         with disk.staging(staged) as file:
-            disk.write_all(file, data)
+            _fill(file, data)
         return _publish(staged, target)
+
+
+def _fill(file: int, data: Blob) -> None:
+    for piece in pieces(data):
+        disk.write_all(file, piece)
 
 
 def make_folders(missing: Sequence[Place]) -> Found:
@@ -61,7 +67,7 @@ def make_folders(missing: Sequence[Place]) -> Found:
 
 
 def put(
-    place: Place, data: bytes, expected: str | None, at: datetime, kind: type[Answer], **more: Any
+    place: Place, data: Blob, expected: str | None, at: datetime, kind: type[Answer], **more: Any
 ) -> Answer:
     """Write the bytes. `expected`: SHA-256 that is replaced, or “absent”; None: whatever is there.
 
@@ -107,10 +113,10 @@ def taken(said: str) -> ToolError:
     )
 
 
-def replace(place: Place, data: bytes, expected: str | None, at: datetime) -> tuple[Found, Kept]:
+def replace(place: Place, data: Blob, expected: str | None, at: datetime) -> tuple[Found, Kept]:
     """Write over an existing file; the version before stays in the trash. Returns the new file and that."""
     with alone(place.root):
-        return exchange(place, lambda file: disk.write_all(file, data), expected, at)
+        return exchange(place, lambda file: _fill(file, data), expected, at)
 
 
 def exchange(

@@ -36,6 +36,7 @@ from servers.sandbox.calling import (
     read,
     size_of,
     unbroken,
+    written,
 )
 from servers.text_encoding import HEAD
 
@@ -347,9 +348,8 @@ def taken(
     if told["missing"]:
         left = f"{told['missing']:,} parts (found by their words alone until the index is updated)"
         change.skipped.insert(0, left)
-    made.flush()
-    size = made.tell()
-    return Streamed(made.fileno(), size) if size else b"", told["chunks"]
+    after = written(made)
+    return after if after.size else b"", told["chunks"]
 
 
 def _texts(roots: Roots, files: list[Seen], change: Change, texts: BinaryIO) -> list[Streamed]:

@@ -143,6 +143,12 @@ def filled(file: BinaryIO, data: Iterable[bytes]) -> Streamed:
     return Streamed(file.fileno(), file.tell() - start, start)
 
 
+def written(file: BinaryIO) -> Streamed:
+    """All that was written into a file of ours."""
+    file.flush()
+    return Streamed(file.fileno(), file.tell())
+
+
 @dataclass(frozen=True)
 class Job:
     """A task by its name, with all that it gets and may do.

@@ -27,6 +27,12 @@ def decrypt(data: bytes, keys: Sequence[str], shown: bool = True) -> tuple[dict[
         raise Refused("is not a whole file of age. Fetch it anew.") from None
 
 
+def encrypt(data: bytes, recipients: Sequence[str]) -> tuple[dict[str, Any], bytes]:
+    """A file of age that the secret keys of these public ones open."""
+    keys = [pyrage.x25519.Recipient.from_str(key) for key in recipients]
+    return {}, bytes(pyrage.encrypt(data, keys))
+
+
 FINDERS: dict[str, Finder] = {"credentials": credentials, "personal": personal}
 
 
@@ -63,4 +69,4 @@ def _found(content: str, finder: Finder, most: int) -> list[tuple[int, str, str,
     return found
 
 
-TASKS = {"decrypt": decrypt, "find": find}
+TASKS = {"decrypt": decrypt, "encrypt": encrypt, "find": find}

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryFile
+from typing import Annotated, Any, BinaryIO
 
 import pyrage
 from mcp.server.mcpserver.exceptions import ToolError
@@ -20,8 +21,8 @@ from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedTarget, Item
 from servers.filesystem.paths import PRIVATE, Place, Root, Roots, Spot, private
 from servers.filesystem.text import read_at
-from servers.folders import LARGEST_MADE, WAYS_BACK, Target, bytes_of, makes, put, streamed, target
-from servers.sandbox.calling import Blob, Limits, count, run, unbroken
+from servers.folders import LARGEST_MADE, WAYS_BACK, Target, copied, makes, put, streamed, target
+from servers.sandbox.calling import Job, Limits, Streamed, answered, count, unbroken, written
 from servers.security import scan
 from servers.security.models import (
     Cleanup,
@@ -215,7 +216,7 @@ class Tools:
         """Say which file decrypt_file would read, and where it would write. Changes nothing."""
         place, goal = _decrypted(self.roots, call.path, call.destination)
         with streamed(place, LARGEST_MADE) as data:
-            told, _ = opened(self.keys, self.roots, place, data, shown=False)
+            told = opened(self.keys, self.roots, place, data)
         with unbroken(place.said):
             size = count(told["size"], LARGEST_MADE)
         plan = _plan(place, goal, [])
@@ -236,12 +237,13 @@ class Tools:
         place, goal = _encrypted(self.roots, path, destination)
         others = public_keys(recipients)
         self.keys.outside(self.roots)
-        data, _ = bytes_of(place, LARGEST_MADE - (1 << 20), expected_source)
-        mine = self.keys.own()
-        own = [str(mine.to_public())] if mine else []
-        said = [*own, *_all(own, self.keys.always, [str(one) for one in others])]
-        made = pyrage.encrypt(data, public_keys(said))
-        return put(goal.place, made, expected_target, self.clock(), Made, recipients=said)
+        with copied(place, LARGEST_MADE - (1 << 20), expected_source) as data, TemporaryFile() as made:
+            mine = self.keys.own()
+            own = [str(mine.to_public())] if mine else []
+            said = [*own, *_all(own, self.keys.always, [str(one) for one in others])]
+            job = Job("security.encrypt", [data], {"recipients": said}, limits=LIMITS, into=made)
+            answered(job, place.said)
+            return put(goal.place, written(made), expected_target, self.clock(), Made, recipients=said)
 
     @spoken
     def decrypt_file(
@@ -253,9 +255,9 @@ class Tools:
     ) -> Made:
         """Decrypt a file that was encrypted for this server. The encrypted one stays."""
         place, goal = _decrypted(self.roots, path, destination)
-        data, _ = bytes_of(place, LARGEST_MADE, expected_source)
-        _, plain = opened(self.keys, self.roots, place, data)
-        return put(goal.place, plain, expected_target, self.clock(), Made)
+        with copied(place, LARGEST_MADE, expected_source) as data, TemporaryFile() as plain:
+            opened(self.keys, self.roots, place, data, plain)
+            return put(goal.place, written(plain), expected_target, self.clock(), Made)
 
 
 def _all(own: Sequence[str], always: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -269,15 +271,16 @@ def _all(own: Sequence[str], always: Sequence[str], others: Sequence[str]) -> li
 
 
 def opened(
-    keys: Keys, roots: Roots, place: Place, data: Blob, shown: bool = True
-) -> tuple[dict[str, Any], bytes]:
-    """What is in an encrypted file, and its size. Raises ToolError when no key of this server opens it."""
+    keys: Keys, roots: Roots, place: Place, data: Streamed, into: BinaryIO | None = None
+) -> dict[str, Any]:
+    """The size of what is in an encrypted file, which is written to another one where that is given. Raises ToolError
+    when no key of this server opens it."""
     found = [*filter(None, [keys.identity()]), *earlier(roots)]
     if not found:
         where = f"Put it back as {keys.file}" if keys.file else "Open it with age where the key is"
         raise ToolError(f"{place.said} cannot be opened: this server has no key. {where}.")
-    words = [str(key) for key in found]
-    return run("security.decrypt", place.said, [data], LIMITS, keys=words, shown=shown)
+    args = {"keys": [str(key) for key in found], "shown": into is not None}
+    return answered(Job("security.decrypt", [data], args, limits=LIMITS, into=into), place.said)[0]
 
 
 def _encrypted(roots: Roots, path: str, destination: str) -> tuple[Place, Target]:
