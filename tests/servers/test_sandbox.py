@@ -15,6 +15,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -557,6 +558,14 @@ def test_a_task_moves_only_the_place_of_the_next_read_of_a_descriptor(
         sandbox.call(Job("sandboxed.given", files=[file.fileno()]))
         assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == len(b"what it says")
         assert disk.measure(file.fileno(), "a").size == len(b"what it says")
+
+
+def test_what_stands_in_a_text_is_no_part_whatever_is_escaped_in_it() -> None:
+    for signs in product('\\"[,n', repeat=5):
+        text = json.dumps(["".join(signs), [], "".join(signs)]).encode()
+        assert not protocol.has_more(text, parts=2, values=2)
+        assert protocol.has_more(text, parts=1, values=2)
+        assert protocol.has_more(text, parts=2, values=1)
 
 
 def test_a_text_of_very_many_brackets_is_no_part() -> None:
