@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import io
 import logging
 import os
@@ -72,6 +73,7 @@ START_SECONDS = 60.0  # to load the libraries and confine the child, before its 
 ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 TOO_MUCH = "is broken, or too much to open: it was stopped. Take a part of it, or another file."
 BUSY = "was not opened: too many files are being read just now. Try again in a minute."
+NO_ROOM = "was not opened: the disk for temporary files is full. Make room there first."
 MOST_SAID = 4_000  # characters of a sentence
 MOST_SENTENCES = 1_000  # of one kind
 _SAID = {"guessed", "problems", "partly", "unknown"}  # where tasks say sentences, or lists of them
@@ -180,6 +182,7 @@ class Result:
 
 
 STOPPED = Result(refused=TOO_MUCH, stopped=True)
+FULL = Result(refused=NO_ROOM, stopped=True)
 
 
 class Sandbox:
@@ -213,8 +216,8 @@ class Sandbox:
         try:
             with self._child(job, limits) as channel:
                 return _result(job, *_talk(channel, job, limits))
-        except (OSError, EOFError, ValueError):
-            return STOPPED
+        except (OSError, EOFError, ValueError) as error:
+            return FULL if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) else STOPPED
 
     @contextmanager
     def _child(self, job: Job, limits: Limits) -> Iterator[socket.socket]:

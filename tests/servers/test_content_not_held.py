@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pyrage
@@ -57,6 +57,13 @@ def test_a_file_that_was_cut_off_meanwhile_counts_as_stopped(sandbox: Sandbox, t
     (tmp_path / "a").write_bytes(b"short")
     with (tmp_path / "a").open("rb") as file:
         assert sandbox.call(Job("sandboxed.echo", [Streamed(file.fileno(), LARGE)])).stopped
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
+def test_a_disk_without_room_for_an_answer_is_said(sandbox: Sandbox) -> None:
+    with suppress(OSError), open("/dev/full", "wb") as full:  # its end tries once more to write
+        result = sandbox.call(Job("sandboxed.echo", [bytes(1 << 20)], into=full))
+    assert (result.stopped, "disk for temporary files is full" in result.refused) == (True, True)
 
 
 @pytest.mark.parametrize("found", [-1, 11, True, 1.0, "1", None])
