@@ -89,6 +89,12 @@ SHAPES = {
     "purge": r"(?:binary|master)\b",
     "flush": r"(?:tables?|privileges|logs|hosts|status)\b",
     "undrop": KINDS,
+    "reassign": r"owned\b",
+    "refresh": r"materialized\b",
+    "security": r"label\b",
+    "comment": r"on\s{1,9}(?:table|column|view|schema|database|function)\b",
+    "optimize|repair": r"table\b",
+    "discard": r"(?:all|plans|temp|sequences)\s{0,9}(?:;|\Z)",
     r"[sx]p_\w{1,60}": r"[N'\"@\w]",
     "mutation": r"(?:\w{1,60}\s{0,9})?[({]",
 }

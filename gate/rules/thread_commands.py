@@ -47,12 +47,14 @@ NOT_A_NO = re.compile(
     r"|no\s+need\s+to\s+(?:ask|wait|worry|stop|cancel)\b"
     r"|(?:don't|do not)\s+(?:worry|hesitate|wait|stop|cancel|ask)\b"
     r"|never\s?mind\s+(?!it\b|that\b|this\b|then\b|please\b|thanks\b|sorry\b|i\b|just\b|for now\b|about\b"
-    r"|everything\b|all\b)\w)",
+    r"|everything\b|all\b|the whole\b)\w)",
     re.I,
 )
 # Behind one of those: it is a no all the same
 A_NO_AFTER = re.compile(
-    r"[,;:.!]\s{0,9}(?:please\s{1,9})?(?:cancel|stop|(?:don't|do not) do|leave it)\b", re.I
+    r"[,;:.!…–—-]\s{0,9}(?:please\s{1,9})?(?:(?:don't|do not) do|leave it)\b"
+    r"|(?<!don't )(?<!do not )(?<!need to )(?<!never )\b(?:cancel|abort|quit|stop(?!\s{1,9}watching))\b",
+    re.I,
 )
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
 UNDO = re.compile(

@@ -161,6 +161,23 @@ def test_a_query_that_calls_a_function_nobody_knows_is_asked_about(called: str) 
     assert judged("query_rows", {"sql": f"WITH a AS ({statement}) SELECT 1"}).verdict is not Verdict.RUN
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "REASSIGN OWNED BY a TO b",
+        "REFRESH MATERIALIZED VIEW v",
+        "COMMENT ON TABLE a IS 'b'",
+        "SECURITY LABEL ON TABLE a IS 'b'",
+        "OPTIMIZE TABLE a",
+        "repair table a",
+        "DISCARD ALL",
+    ],
+)
+def test_a_statement_that_reads_as_prose_is_asked_about(statement: str) -> None:
+    for name in ("db_query", "database_query", "query", "run_sql"):
+        assert judged(name, {"query": statement}).verdict is not Verdict.RUN, name
+
+
 D = "DELETE FROM users WHERE n=1"
 
 

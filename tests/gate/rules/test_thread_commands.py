@@ -50,6 +50,15 @@ def test_not_a_yes(text):
         "don't ask, stop",
         "never mind everything",
         "no problem, I changed my mind, don't do it",
+        "never mind cancel it",
+        "nevermind stop",
+        "no problem cancel it",
+        "no worries - cancel it",
+        "no problem… cancel it",
+        "don't ask, abort",
+        "no rush but please stop",
+        "no need to wait, cancel",
+        "never mind the whole thing",
     ],
 )
 def test_a_no_behind_words_that_are_none_cancels(text: str) -> None:
@@ -65,6 +74,11 @@ def test_a_no_behind_words_that_are_none_cancels(text: str) -> None:
         "don't wait for me",
         "no objections",
         "never mind Ben, go on",
+        "no problem, don't stop",
+        "no need to cancel, go on",
+        "no problem with the whole plan",
+        "don't stop",
+        "no problem, stop watching reports",
     ],
 )
 def test_what_only_begins_as_a_no_is_neither_a_no_nor_a_yes(text: str):
