@@ -45,6 +45,7 @@ _FOLDER, _NAME = "knowledge", "index.sqlite"
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _STAGED = re.compile(r"^[0-9a-f]{32}$")  # see disk.temporary
 _WHAT = "The index in .countersign/knowledge"
+MOST_NAMED = 500  # files of a change that are named one by one to whoever judges it
 _LIMITS = Limits(seconds=60, memory=2 << 30, output=JSON_OUTPUT, told=protocol.MOST_JSON)
 _WRITING = replaced(_LIMITS, output=LARGEST + (16 << 20))  # an index, which is not looked into here
 
@@ -214,6 +215,14 @@ class Change:
         """SHA-256 over all that would be taken in or out."""
         new = [[one.said, one.sha256] for one in (*self.added, *self.changed)]
         return hashlib.sha256(json.dumps([new, self.removed, self.missing]).encode()).hexdigest()
+
+    @property
+    def touched(self) -> list[str]:
+        """The files that are taken in or out; where those are many, the folders that they are in."""
+        files = [*(one.said for one in (*self.added, *self.changed)), *self.removed]
+        if len(files) <= MOST_NAMED:
+            return files
+        return list(dict.fromkeys(f"{said.rpartition('/')[0] or '.'}/" for said in files))
 
     @property
     def items(self) -> list[Item]:

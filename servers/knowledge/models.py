@@ -78,6 +78,9 @@ class Plan(BaseModel):
 
     path: str
     items: list[Item]
+    touched: list[str] = Field(
+        description="the files that are taken in or out; of more than 500 the folders that they are in"
+    )
     added: int
     changed: int
     removed: int

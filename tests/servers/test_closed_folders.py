@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from bot.wiring import SystemClock
 from gate.actions.gated_results import MadeCall, without_gated_files
-from gate.actions.preview import policy_decision
+from gate.actions.preview import make_preview, policy_decision
 from gate.rules.action import CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import canonical
@@ -105,6 +106,26 @@ async def test_a_rule_on_what_is_in_a_folder_closes_its_list(text: str, tmp_path
         beside = await told(gate, gate.spec("list_dir"), {"path": "."}, policy)
     assert not any("hidden-canary" in one for one in said)
     assert "notes.md" in beside
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_what_is_in_a_closed_folder_is_indexed_by_no_click(many: bool, tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    for number in range(600 if many else 0):
+        (folder / f"{number}.md").write_text(f"note {number}\n")
+    async with gated(tmp_path, "knowledge", OVER_FILES["knowledge"]([folder])) as gate:
+        for rule, verdict in (
+            (replace(CLOSED, deny=True), Verdict.DENY),
+            (replace(CLOSED, deny=False, at_least=CallClass.DESTRUCTIVE), Verdict.TYPED),
+            (Rule("beside", ("*",), deny=True, texts=("(^|/)sales(/|$)",)), Verdict.CONFIRM),
+        ):
+            policy = Policy("v", (*ALWAYS, rule))
+            gate.world = SimpleNamespace(tools=gate.host, policy=policy, clock=SystemClock())  # type: ignore[assignment]
+            seen = await make_preview(gate.world, gate.spec("index_folder"), {"path": "."}, "C")
+            assert seen.decision is not None, seen
+            assert seen.decision.verdict is verdict
 
 
 async def test_what_lies_beside_a_closed_folder_is_told(tmp_path: Path):
