@@ -291,9 +291,9 @@ def _order(job: Job, limits: Limits) -> dict[str, Any]:
     return {"task": job.task, "scratch": job.scratch, "rights": asdict(rights)}
 
 
-def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, bytes]:
-    """Give the child its work and take its answer, the head as JSON. Raises TimeoutError, EOFError, or ValueError for
-    too long a one."""
+def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, bytes, int]:
+    """Give the child its work and take its answer: the head as JSON, the bytes behind it unless they go into a file,
+    and how many those are. Raises TimeoutError, EOFError, or ValueError for too long a one."""
     if not _receive(channel, 1, time.monotonic() + START_SECONDS):
         raise EOFError
     end = time.monotonic() + limits.seconds
@@ -306,12 +306,12 @@ def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, byte
     if room < 0 or size > limits.told:
         raise ValueError("too long an answer")
     text = exactly(lambda most: _receive(channel, most, end), size)
-    data = io.BytesIO()  # what it has taken in, it gives without a copy
+    data, taken = io.BytesIO(), 0  # what it has taken in, it gives without a copy
     while part := _receive(channel, 1 << 20, end):
-        if (room := room - len(part)) < 0:
+        if (taken := taken + len(part)) > room:
             raise ValueError("too long an answer")
         (job.into or data).write(part)
-    return text, data.getvalue()
+    return text, data.getvalue(), taken
 
 
 def _send(channel: socket.socket, data: bytes, end: float) -> None:
@@ -351,11 +351,14 @@ def _patiently(end: float, attempt: Callable[[float], T]) -> T:
     raise TimeoutError
 
 
-def _result(job: Job, text: bytes, data: bytes) -> Result:
-    """The answer of a child, which may be anything. Raises ValueError."""
+def _result(job: Job, text: bytes, data: bytes, taken: int) -> Result:
+    """The answer of a child, which may be anything. Raises ValueError, also where the child came to its end before that
+    of its answer: what was taken so far may look whole."""
     answer = whole(head(text), text)
     told, refused = answer.get("told"), answer.get("refused")
     if isinstance(told, dict):
+        if answer.get("size") != taken:
+            raise ValueError("an answer that was cut off")
         return Result({name: _cut(value) if name in _SAID else value for name, value in told.items()}, data)
     if isinstance(refused, str):
         return Result(refused=refused[:MOST_SAID])

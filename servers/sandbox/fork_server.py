@@ -250,7 +250,7 @@ def _answer(package: str, task: str, channel: int, files: list[int]) -> bytes:
         more = {"files": files} if files else {}
         do = importlib.import_module(module(package, task)).TASKS[task.partition(".")[2]]
         told, data = do(*blobs, **given["args"], **more)
-        return packed({"told": told}, data)
+        return packed({"told": told, "size": len(data)}, data)
     except Refused as refused:
         return packed({"refused": str(refused)})
     except BaseException as error:  # it goes to a log, and the file counts as one that cannot be opened

@@ -297,6 +297,10 @@ def test_whatever_a_task_does_the_call_ends_with_a_sentence(sandbox: Sandbox, ta
         (2).to_bytes(8, "big") + b"[]",
         (100_000).to_bytes(8, "big") + b"[" * 100_000,
         (9).to_bytes(8, "big") + b"\xff" * 9,
+        packed({"told": {}}, b"of no length"),
+        packed({"told": {}, "size": 12}, b"cut off"),
+        packed({"told": {}, "size": 3}, b"longer"),
+        packed({"told": {}, "size": 12}),
     ],
 )
 def test_an_answer_that_is_none_counts_as_stopped(sandbox: Sandbox, answer: bytes) -> None:
