@@ -47,7 +47,8 @@ def put(here: Spot, file: int, before: Streamed, after: Streamed) -> None:
         raise ToolError(f"{here.said} cannot be written: the change would break it. Change it by hand.")
     beside = Spot(here.folder, f"{here.name}-journal", here.said)
     mode = stat.S_IMODE(os.fstat(file).st_mode)  # whoever may write the database may take the change back
-    _write_journal(beside, mode, before, [at for at in _differing(before, after, size) if at < before.size])
+    changed = [at for at in _differing(before, after, size) if at < before.size]
+    _write_journal(beside, mode, before, [*changed, *range(after.size, before.size, size)])
     try:
         _write(file, after, _differing(before, after, size), size)
     except OSError:
