@@ -19,7 +19,7 @@ from gate.rules.canonical_targets import (
     too_many_targets,
     without_roots,
 )
-from gate.rules.identifiers import folded, id_forms
+from gate.rules.identifiers import folded, id_form, id_texts
 from gate.rules.named_paths import as_arguments, told_apart
 from gate.rules.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.rules.reviews import Phase, Review
@@ -345,8 +345,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     given = [args, *_requested_args(spec, args)]
     targets = spec.recipe.targets
     ids = (*spec.recipe.ids, *(targets.ids if targets else ()))
-    same = [form for one in given for form in id_forms(ids, one)]
-    given += [form for form in same if form not in given]
+    same = id_form(ids, args) if ids else None
     reported = reported_forms(targets)
     inner = without_roots(reported)
     forms = [*given, *(form for one in given for form in argument_variants(targets, one, False, reported))]
@@ -362,6 +361,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
+    texts += id_texts(same, texts_of(args)) if ids else ()
     first = as_long_together(texts, MOST_SEARCHED)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
@@ -370,12 +370,14 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
         rule
         for rule in named
         if found.issuperset(rule.texts)
-        and (
-            rule.holds_any(spec.full_name, seen(rule), matches)
-            or (same and replace(rule, schema=folded(rule.schema)).holds_any(spec.full_name, same, matches))
-        )
+        and (rule.holds_any(spec.full_name, seen(rule), matches) or _holds_ids(rule, same, matches))
     ]
     return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
+
+
+def _holds_ids(rule: Rule, same: Json, matches: Matches) -> bool:
+    """Whether a rule of which each pattern is found holds for the arguments in the form that ids have."""
+    return same is not None and (rule.schema is None or matches(folded(rule.schema), same))
 
 
 def _patterns(rules: Iterable[Rule]) -> set[str]:

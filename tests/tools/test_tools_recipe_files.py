@@ -435,3 +435,52 @@ def test_a_rule_on_a_page_of_notion_holds_with_and_without_dashes(said: str, wan
         assert judged("notion-mcp-server", "API-retrieve-a-page", {"page_id": said}, of) is Verdict.DENY
     for of in (parent, text):
         assert judged("notion-mcp-server", "API-post-page", {"parent": {"page_id": said}}, of) is Verdict.DENY
+
+
+@pytest.mark.parametrize("said", ["PAY-1", "pay-1", "Pay-1"])
+@pytest.mark.parametrize(
+    "of",
+    [
+        rule(issue_key={"pattern": "^PAY-"}),
+        rule(issue_key={"pattern": "(?i)^pay-"}),
+        Rule("t", ("*",), deny=True, texts=("^PAY-",)),
+        Rule("t", ("*",), deny=True, texts=("^pay-", "1$")),
+    ],
+)
+def test_a_rule_on_a_project_of_jira_holds_in_whatever_case_a_call_names_it(said: str, of: Rule) -> None:
+    assert judged("mcp-atlassian", "jira_get_issue", {"issue_key": said}, of) is Verdict.DENY
+    assert judged("mcp-atlassian", "jira_get_issue", {"issue_key": "WEB-1"}, of) is Verdict.RUN
+
+
+def test_a_rule_on_a_page_holds_where_it_is_named_in_json_or_deep_inside() -> None:
+    bare = UUID.replace("-", "")
+    parent = rule(parent={"type": "object", "properties": {"page_id": {"const": UUID}}})
+    text = Rule("t", ("*",), deny=True, texts=(UUID,))
+    for of in (parent, text):
+        given = {"parent": f'{{"page_id": "{bare}"}}'}
+        assert judged("notion-mcp-server", "API-post-page", given, of) is Verdict.DENY
+    deep = {"page_id": "x", "properties": {"a": {"relation": [{"id": bare.upper()}]}}}
+    assert judged("notion-mcp-server", "API-patch-page", deep, text) is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    ("file", "tool", "wanted", "own", "other"),
+    [
+        ("server-github", "get_file_contents", {"owner": {"const": "Acme"}}, "Acme", "evil"),
+        ("server-github", "get_file_contents", {"owner": {"enum": ["Acme", "Docs"]}}, "acme", "evil"),
+        ("mcp-atlassian", "jira_get_issue", {"issue_key": {"pattern": "^WEB-"}}, "WEB-1", "PAY-1"),
+        ("notion-mcp-server", "API-retrieve-a-page", {"page_id": {"const": UUID}}, UUID, UUID[::-1]),
+    ],
+)
+def test_a_rule_that_spares_one_id_spares_it(
+    file: str, tool: str, wanted: Json, own: str, other: str
+) -> None:
+    assert isinstance(wanted, dict)
+    [name] = wanted
+    of = Rule("only", ("*",), deny=True, schema={"not": {"required": [name], "properties": wanted}})
+    spared = judged(
+        file, tool, {name: own, "repo": "a", "path": "b"} if file == "server-github" else {name: own}, of
+    )
+    # What is written otherwise than in the rule may be refused, and never is what the rule names.
+    assert spared is (Verdict.RUN if own in str(wanted) or name == "issue_key" else Verdict.DENY)
+    assert judged(file, tool, {name: other}, of) is Verdict.DENY
