@@ -115,5 +115,11 @@ async def test_a_conversation_asks_for_no_more_than_a_plan_can_do(planner: Phras
     assert "more than 100 things" in says((await talk(planner, *many, "do it"))[-1])
 
 
+async def test_a_conversation_that_is_too_long_to_be_gone_through_says_so(planner: Phrases) -> None:
+    long = ["well " * 7_000 for _ in range(3)]
+    assert "begin a new thread" in says((await talk(planner, *long, "do it"))[-1])
+    assert "nothing to plan yet" in says((await talk(planner, *long[:2], "do it"))[-1])
+
+
 def test_the_button_says_the_same_as_here() -> None:
     assert COMPILE == ASKED

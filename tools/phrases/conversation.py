@@ -24,6 +24,10 @@ TOO_MANY = f"That has more than {MOST} lines, so nothing of it will be planned. 
 TOO_MANY_NOTED = (
     f"You asked for more than {MOST_CALLS} things. Please begin a new thread, and ask for fewer there."
 )
+MOST_TALKED = 100_000  # characters of earlier messages: 0.05 s, in steps of up to 0.02 s
+TALKED_MUCH = (
+    "We have talked for longer than I can go through at once. Please begin a new thread, and say there what you want."
+)
 NOT_HERE = "I keep this. Going from talk to doing is switched off here."
 
 
@@ -35,6 +39,8 @@ async def talked(turn: Turn, brief: PlannerContext, understanding: Understanding
     if wanted:
         if not brief.switches.allow_execution_transition:
             return Say(NOT_HERE)
+        if sum(len(t.text) for t in before) > MOST_TALKED:
+            return Say(TALKED_MUCH)
         found = [*await _noted_before(before, understanding), *here]
         if len(found) > MOST_CALLS:
             return Say(TOO_MANY_NOTED)
