@@ -74,6 +74,8 @@ class Line:
             for entry in tuple(self._places):
                 if entry[2] is place:
                     self._places.remove(entry)  # unless it was called just now
+                    if self._last.get(place.owner, 0) > self._round:
+                        self._last[place.owner] -= 1
                     return True
         return False
 

@@ -69,6 +69,25 @@ async def test_people_take_turns_whatever_one_of_them_has_waiting_already() -> N
     assert names[-2:] == ["flood again", "other again"]
 
 
+async def test_who_gives_up_often_waits_no_longer_for_it() -> None:
+    line, names = WriteQueue(), list[str]()
+    await line.acquire(LONG)
+    with for_owner("one"):
+        given_up = [asyncio.create_task(note(line, "never", names, first=True)) for _ in range(20)]
+        await settled()
+        for task in given_up:
+            task.cancel()
+        await asyncio.gather(*given_up, return_exceptions=True)
+        waiting = [asyncio.create_task(note(line, "one", names, first=True))]
+        await settled()
+    with for_owner("other"):
+        waiting += [asyncio.create_task(note(line, "other", names, first=True)) for _ in range(5)]
+        await settled()
+    line.release()
+    await asyncio.gather(*waiting)
+    assert names.index("one") == 0
+
+
 async def test_a_flood_of_one_person_leaves_turns_to_the_engine_and_to_what_nobody_waits_for() -> None:
     line, names = WriteQueue(), list[str]()
     await line.acquire(LONG)
