@@ -91,10 +91,14 @@ class Connections:
         """Which of a crowd makes way for a new connection of an address that has `same` already. One that waits for us
         is about to be answered: ended, it would have waited for nothing. One that was opened just now may be a click
         of which nothing was read yet: it makes way for one of its own address, or of one that has fewer."""
-        calm = [one for one in crowd if not one.waits]
-        idle = next((one for one in calm if not one.fresh), None)
-        if idle is not None or crowd is same:
-            return idle or next(iter(calm), None)
+        calm = list[Connection]()
+        for one in crowd:
+            if not one.waits:
+                if not one.fresh:
+                    return one
+                calm.append(one)
+        if crowd is same:
+            return next(iter(calm), None)
         counts, own = Counter(one.address for one in crowd), {one.address for one in same}
         others = (one for one in calm if one.address in own or counts[one.address] > len(same))
         return self._newest_of_a_crowd(len(same)) or next(others, None)

@@ -8,8 +8,9 @@ import hmac
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web
@@ -26,19 +27,15 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.http_limits import network_of
 from bot.settings import Secret
 from bot.slack_retry import code_of
+from bot.unfinished_bodies import UnfinishedBodies
 from handlers.api.request import SLACK, identify
 from handlers.slack import payloads
-from tools.mcp.limits import FairSlots
 
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 1024 * 1024
 LARGE_BYTES = 64 * 1024  # more than these take long enough that a crowd of them would hold up the loop
 BODY_SECONDS = 5.0
-# Slack hardly sends more. So many larger bodies are read at once, and of one address: strangers' unfinished ones
-# would take half a gigabyte.
-USUAL_BYTES = 256 * 1024
-LARGE_AT_ONCE, LARGE_OF_ONE = 48, 2
 ACK_SECONDS = 2.9  # Bolt answers 404 where no listener has acknowledged after 3 s, as where there is none
 WINDOW = 300  # seconds for which Slack's signatures are good
 REPLAYS = 20_000  # signatures remembered: more than a minute of the most that Slack sends
@@ -151,7 +148,7 @@ class Guard:
         self._app = app
         self._secret = signing_secret.encode()
         self._large = asyncio.Lock()  # of the thread that looks at large bodies
-        self._readers = FairSlots(LARGE_AT_ONCE, LARGE_OF_ONE)
+        self._unfinished = UnfinishedBodies()
         self._clock = clock
         self._seen: OrderedDict[str, float] = OrderedDict()
 
@@ -183,26 +180,14 @@ class Guard:
 
     async def _body(self, request: web.Request) -> bytes | web.Response:
         """The raw body, or the answer to one that is too large or too slow."""
-        length = request.content_length or 0
-        if length > MOST_BYTES:
+        if (request.content_length or 0) > MOST_BYTES:
             return web.Response(status=413, text="too large")
         try:
-            async with asyncio.timeout(BODY_SECONDS), self._reader(request, length):
-                return await _read(request, length)
+            async with asyncio.timeout(BODY_SECONDS) as limit:
+                with self._unfinished.one(network_of(request.remote or ""), limit) as body:
+                    return await _read(request, partial(self._unfinished.add, body))
         except TimeoutError:
             return web.Response(status=408, text="too slow")
-
-    @asynccontextmanager
-    async def _reader(self, request: web.Request, length: int) -> AsyncIterator[None]:
-        """Wait until a body of this length may be read. Until then aiohttp takes no more of it than its beginning."""
-        address = network_of(request.remote or "")
-        if length > USUAL_BYTES:
-            await self._readers.acquire(address)
-        try:
-            yield
-        finally:
-            if length > USUAL_BYTES:
-                self._readers.release(address)
 
     async def _signed(self, raw: bytes, stamp: str, signature: str) -> bool:
         """Whether the body is Slack's. Nothing of it is decoded before; of large ones one is looked at at a time."""
@@ -233,16 +218,16 @@ class Guard:
         return known
 
 
-async def _read(request: web.Request, length: int) -> bytes:
-    """The body, in memory that is asked for once: many that grow side by side leave holes. Where it does not come to
-    its end, nothing of it is kept: the error would keep it with this frame until the garbage collector comes by, which
-    strangers' unfinished bodies of a megabyte do not make come sooner."""
-    found, at = bytearray(length), 0
+async def _read(request: web.Request, came: Callable[[int], None]) -> bytes:
+    """The body; `came` is told how many bytes of it have come. Where it does not come to its end, nothing of it is
+    kept: the error would keep it with this frame until the garbage collector comes by, which strangers' unfinished
+    bodies of a megabyte do not make come sooner."""
+    found = bytearray()
     try:
         async for piece in request.content.iter_any():
-            found[at : at + len(piece)] = piece
-            at += len(piece)
-        return bytes(found[:at])
+            found += piece
+            came(len(piece))
+        return bytes(found)
     finally:
         piece = b""
         found.clear()

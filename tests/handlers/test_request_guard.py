@@ -13,15 +13,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from aiohttp import ClientSession, TCPConnector
-from aiohttp.web import Request
+from aiohttp import ClientSession
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncBoltRequest
 
-from bot import slack_app
-from bot.slack_app import LARGE_BYTES, LARGE_OF_ONE, USUAL_BYTES, Guard
+from bot.slack_app import BODY_SECONDS, LARGE_BYTES, Guard
+from bot.unfinished_bodies import UnfinishedBodies
 from tests.bot.test_connections import gone, opened
 from tests.slack_app import ANN, INSTALLED, OPS, Edge
 from workspace.delivery import sign
@@ -159,34 +158,41 @@ async def test_a_body_that_never_ends_is_given_up(
         assert answer.status == 408
 
 
-async def test_few_large_bodies_are_read_at_once_and_of_one_address_two(
-    http: Edge, line: ClientSession, monkeypatch: pytest.MonkeyPatch
+async def test_bodies_that_are_announced_and_do_not_come_keep_no_large_one_from_its_answer(
+    http: Edge, line: ClientSession
 ) -> None:
-    reading, most, real, both = 0, 0, slack_app._read, asyncio.Event()
-
-    async def noted(request: Request, length: int) -> bytes:
-        nonlocal reading, most
-        reading += 1
-        most = max(most, reading)
-        if reading == LARGE_OF_ONE:
-            both.set()
-        try:
-            return await real(request, length)
-        finally:
-            reading -= 1
-
-    monkeypatch.setattr(slack_app, "_read", noted)
     port = int(http.url.split(":")[2].partition("/")[0])
-    head = f"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: {USUAL_BYTES + 9}\r\n\r\n".encode()
-    large = json.dumps({"type": "url_verification", "challenge": "a" * 300_000})
-    small = json.dumps({"type": "url_verification", "challenge": "b"})
-    async with opened(port, 9, head + b"a"):
-        async with asyncio.timeout(10):
-            await both.wait()
-        assert (await post(line, http, small, {**JSON, **sign(SECRET, small)}))[0] == 200
-        async with ClientSession(connector=TCPConnector(local_addr=("127.0.0.2", 0))) as other:
-            assert (await post(other, http, large, {**JSON, **sign(SECRET, large)}))[0] == 200
-    assert most == LARGE_OF_ONE + 1
+    head = b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n"
+    large = json.dumps({"type": "url_verification", "challenge": "a" * 700_000})
+    async with opened(port, 90, head + b"a" * 100):
+        begun = asyncio.get_running_loop().time()
+        assert (await post(line, http, large, {**JSON, **sign(SECRET, large)}))[0] == 200
+        assert (
+            asyncio.get_running_loop().time() - begun < BODY_SECONDS / 2
+        )  # nobody's place had to become free
+
+
+async def test_where_bodies_hold_too_much_the_largest_of_the_largest_crowd_comes_to_its_end() -> None:
+    bodies, ended = UnfinishedBodies(most=155), list[str]()
+
+    async def body(address: str, name: str, pieces: int) -> None:
+        try:
+            async with asyncio.timeout(60) as limit:
+                with bodies.one(address, limit) as one:
+                    for _ in range(pieces):
+                        bodies.add(one, 10)
+                        await asyncio.sleep(0)
+                    await asyncio.sleep(0)
+        except TimeoutError:
+            ended.append(name)
+
+    strangers = [("10.0.0.1", "a", 5), ("10.0.0.1", "b", 4), ("10.0.0.2", "c", 4)]
+    await asyncio.gather(*(body(*one) for one in strangers), body("10.0.0.9", "click", 4))
+    assert ended == ["a"]
+    await body("10.0.0.9", "alone", 15)
+    assert ended == ["a"]
+    await body("10.0.0.9", "too large", 16)
+    assert ended == ["a", "too large"]
 
 
 NONSENSE = (
