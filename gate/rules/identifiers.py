@@ -38,10 +38,10 @@ def id_form(names: Sequence[str], args: Json) -> Json:
     return made if count else None
 
 
-def id_texts(folded_args: Json, texts: Iterable[str]) -> Iterator[str]:
-    """The forms of ids that patterns are searched in, besides as they were given: of the arguments in the form of
-    `id_form`, in either case, and of UUIDs among all `texts`."""
-    for text in _texts(folded_args):
+def id_texts(same: Iterable[str], texts: Iterable[str]) -> Iterator[str]:
+    """The forms of ids that patterns are searched in, besides as they were given: the texts of the arguments in the
+    form of `id_form`, in either case, and UUIDs among all `texts`."""
+    for text in same:
         if len(text) <= 200:
             yield from (text, text.upper())
     for text in texts:
@@ -99,15 +99,3 @@ def _mapped(value: Json, steps: Sequence[str], change: Callable[[str], str]) -> 
     if isinstance(value, Mapping) and steps[0] in value:
         return {**value, steps[0]: _mapped(value[steps[0]], steps[1:], change)}
     return value
-
-
-def _texts(value: Json) -> Iterator[str]:
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, Mapping):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one

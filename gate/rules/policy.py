@@ -361,7 +361,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
-    texts += id_texts(same, texts_of(args)) if ids else ()
+    texts += id_texts(texts_of(same), texts_of(args)) if ids else ()
     first = as_long_together(texts, MOST_SEARCHED)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
