@@ -25,7 +25,7 @@ TOO_MANY_NOTED = (
     f"You asked for more than {MOST_CALLS} things. Please begin a new thread, and ask for fewer there."
 )
 MOST_TALKED = 100_000  # characters of earlier messages: 0.05 s, in steps of up to 0.02 s
-TALKED_MUCH = "We have talked for longer than I can go through at once. Please begin a new thread, and say there what you want."
+TALKED_MUCH = "We have talked for longer than I can go through at once. Please begin a new thread."
 NOT_HERE = "I keep this. Going from talk to doing is switched off here."
 
 
