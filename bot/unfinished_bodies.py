@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 MOST_BYTES = 128 << 20  # of all of them; a signed click has at most one
@@ -51,7 +51,8 @@ class UnfinishedBodies:
             address = max(held, key=held.__getitem__)
             largest = max((one for one in self._all if one.address == address), key=lambda one: one.size)
             self._forget(largest)
-            largest.limit.reschedule(asyncio.get_running_loop().time())
+            with suppress(RuntimeError):  # its time is over at this very moment
+                largest.limit.reschedule(asyncio.get_running_loop().time())
 
     def _forget(self, body: Unfinished) -> None:
         if body in self._all:

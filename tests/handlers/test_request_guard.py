@@ -189,6 +189,9 @@ async def test_where_bodies_hold_too_much_the_largest_of_the_largest_crowd_comes
     strangers = [("10.0.0.1", "a", 5), ("10.0.0.1", "b", 4), ("10.0.0.2", "c", 4)]
     await asyncio.gather(*(body(*one) for one in strangers), body("10.0.0.9", "click", 4))
     assert ended == ["a"]
+    with bodies.one("10.0.0.1", asyncio.timeout(None)) as over:  # whose time is not to be changed any more
+        bodies.add(over, 150)
+        await body("10.0.0.9", "click", 1)
     await body("10.0.0.9", "alone", 15)
     assert ended == ["a"]
     await body("10.0.0.9", "too large", 16)
