@@ -179,7 +179,8 @@ async def _told(world: World, action: Action, answer: Answer) -> Answer:
     spec = world.tools.find(action.server, action.tool)
     if spec is None:
         return answer
-    call = MadeCall(spec, stored_args(action.args), action.session.channel, is_confirmed=True)
+    args, channel = stored_args(action.args), action.session.channel
+    call = MadeCall(spec, args, channel, is_confirmed=True, is_private=action.private)
     told = await without_gated_files(world, call, answer)
     # A read that may not be told has come to nothing; a change was made all the same.
     return told if spec.recipe.cls is CallClass.READ else replace(told, is_error=answer.is_error)

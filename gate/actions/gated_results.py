@@ -45,12 +45,14 @@ GATED_FOLDER = (
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """The call that a result is of. `is_confirmed`: a person has said yes to it."""
+    """The call that a result is of. `is_confirmed`: a person has said yes to it. `is_private`: as it was decided, its
+    result is for whoever asks alone."""
 
     spec: ToolSpec
     args: Mapping[str, Json]
     channel: str
     is_confirmed: bool = False
+    is_private: bool = False
 
 
 async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
@@ -86,10 +88,10 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
 
 
 def _is_private_anyway(world: World, call: MadeCall, rule: Rule) -> bool:
-    """Whether a rule does no more than to give the answer of this very call to whoever asks alone."""
-    return is_only_private(rule, call.spec, call.channel) and rule.holds(
-        call.spec.full_name, call.args, matching(world)
-    )
+    """Whether a rule does no more than to give the answer of this very call to whoever asks alone, as it is given: the
+    rule may have been loaded since the call was decided."""
+    is_about_it = rule.holds(call.spec.full_name, call.args, matching(world))
+    return call.is_private and is_about_it and is_only_private(rule, call.spec, call.channel)
 
 
 async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer: Answer) -> str:

@@ -358,7 +358,8 @@ async def read_answer(world: World, checked: CheckedCall) -> Answer:
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
-    return await without_gated_files(world, MadeCall(spec, asked.call.args, asked.session.channel), answer)
+    call = MadeCall(spec, asked.call.args, asked.session.channel, is_private=checked.decision.private)
+    return await without_gated_files(world, call, answer)
 
 
 async def execute_read(

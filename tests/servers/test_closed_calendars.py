@@ -103,6 +103,7 @@ class Asker:
 
     gate: Gate
     rules: tuple[Rule, ...] = ()
+    loaded: tuple[Rule, ...] = ()  # while the call is under way
 
     @property
     def world(self) -> Any:
@@ -112,12 +113,14 @@ class Asker:
     async def __call__(self, tool: str, /, **args: Any) -> str:
         """What they are told; of what is not a plain read, once somebody has confirmed it."""
         spec = self.gate.spec(tool)
-        verdict = policy_decision(self.world, spec, args, "C").verdict
-        if verdict is Verdict.DENY:
+        decision = policy_decision(self.world, spec, args, "C")
+        if decision.verdict is Verdict.DENY:
             return "denied"
         answer = await self.gate.host.call(spec.server, tool, canonical(args), 30)
-        call = MadeCall(spec, args, "C", is_confirmed=verdict is not Verdict.RUN)
-        kept = await without_gated_files(self.world, call, answer)
+        confirmed = decision.verdict is not Verdict.RUN
+        call = MadeCall(spec, args, "C", is_confirmed=confirmed, is_private=decision.private)
+        then = replace(self, rules=(*self.rules, *self.loaded))
+        kept = await without_gated_files(then.world, call, answer)
         return f"{kept.text} {kept.structured}"
 
     async def look(self, tool: str, /, **args: Any) -> PreviewResult:
@@ -253,6 +256,18 @@ async def test_what_is_named_under_a_rule_that_only_asks_or_only_makes_it_privat
         assert "CANARY" in await ask("read_email", message_id=CLOSED_ID, mailbox="HR")
         assert hidden(await ask("search_emails")) == []
         assert hidden(await ask("read_email", message_id=CLOSED_ID)) == []
+
+
+async def test_a_private_rule_that_is_loaded_while_a_read_runs_gives_nothing_to_the_channel(
+    tmp_path: Path,
+) -> None:
+    private = replace(BOARD, deny=False, private=True)
+    async with calendar(calendars(tmp_path), timezone="UTC") as events:
+        for rules, loaded, told in (((), (private,), []), ((private,), (), ["CANARY"])):
+            said = await Asker(events, rules, loaded)(
+                "get_event", event_id="cfo@example.com", calendar="board"
+            )
+            assert [word for word in ("CANARY",) if word in said] == told
 
 
 async def test_what_cannot_be_read_of_a_closed_calendar_is_not_quoted(tmp_path: Path) -> None:
