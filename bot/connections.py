@@ -14,8 +14,8 @@ from aiohttp import web
 
 from bot.http_limits import UNREAD_BYTES, HttpLimits, fitted, network_of
 from bot.http_log import MALFORMED, counted, http_log
+from bot.http_refusals import HEAD_BYTES, HEAD_TOO_LARGE, METHOD_BYTES, NO_PATH, asks_for_a_path, refusal
 from bot.parse_queue import HANDLED, Meter, ParseQueue
-from bot.refusals import HEAD_BYTES, HEAD_TOO_LARGE, METHOD_BYTES, NO_PATH, asks_for_a_path, refusal
 from bot.startup import NO_PORT, NotStarted
 from handlers.api.endpoint import problem
 from handlers.api.request import IDENTIFY, SLACK
@@ -90,7 +90,8 @@ class Connections:
     def _spare(self, crowd: Collection[Connection], same: Collection[Connection]) -> Connection | None:
         """Which of a crowd makes way for a new connection of an address that has `same` already. One that waits for us
         is about to be answered: ended, it would have waited for nothing. One that was opened just now may be a click
-        of which nothing was read yet: it makes way for one of its own address, or of one that has fewer."""
+        of which nothing was read yet: it makes way for one of its own address, or of one that has fewer. Where all are
+        at work, an address that asks for little is not refused for what others ask for."""
         calm = list[Connection]()
         for one in crowd:
             if not one.waits:
@@ -100,17 +101,10 @@ class Connections:
         if crowd is same:
             return next(iter(calm), None)
         counts, own = Counter(one.address for one in crowd), {one.address for one in same}
-        others = (one for one in calm if one.address in own or counts[one.address] > len(same))
-        return self._newest_of_a_crowd(len(same)) or next(others, None)
-
-    def _newest_of_a_crowd(self, few: int) -> Connection | None:
-        """Of the address that has the most, where it has more than this many and one. All are at work; this one has
-        waited least, and an address that asks for little is not refused for what others ask for."""
-        counts = Counter(one.address for one in self._unknown).most_common(1)
-        if not counts or counts[0][1] <= few + 1:
-            return None
-        address, _ = counts[0]
-        return next(one for one in reversed(self._unknown) if one.address == address)
+        for address, most in counts.most_common(1):
+            if most > len(same) + 1:  # the one of the largest crowd that has waited least
+                return next(one for one in reversed(self._unknown) if one.address == address)
+        return next((one for one in calm if one.address in own or counts[one.address] > len(same)), None)
 
     def know(self, connection: Connection, sender: str) -> None:
         """A request on it was authenticated: where its token has too many, the one of which the last such request came

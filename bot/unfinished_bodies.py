@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-MOST_BYTES = 128 << 20  # of all of them; a signed click has at most one
+MOST_BYTES = 128 << 20  # of all of them; one has a megabyte at most
 
 
 @dataclass(eq=False, slots=True)

@@ -19,8 +19,8 @@ from aiohttp.web_protocol import RequestHandler
 from bot import connections
 from bot.connections import BUSY, Connection, Connections, listening
 from bot.http_limits import RESERVED, HttpLimits, fitted, network_of
+from bot.http_refusals import HEAD_BYTES
 from bot.parse_queue import ParseQueue
-from bot.refusals import HEAD_BYTES
 from handlers.api.request import SLACK, identify
 from tests.bot.test_engine_runs import until
 
@@ -729,7 +729,10 @@ async def test_what_asks_for_no_path_is_refused_before_anything_looks_for_a_host
     assert not any("xn--" in one for one in hosts)
 
 
-async def test_the_body_of_a_click_waits_for_one_turn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("size", "most"), [(60_000, 1), (250_000, 2)])
+async def test_a_body_waits_for_one_turn_for_each_of_its_large_parts(
+    size: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where hundreds of addresses take turns, each of those that a click waits for takes long."""
     turns, real = list[str](), ParseQueue.run
 
@@ -739,23 +742,8 @@ async def test_the_body_of_a_click_waits_for_one_turn_alone(monkeypatch: pytest.
 
     monkeypatch.setattr(ParseQueue, "run", noted)
     async with served() as port:
-        assert "200" in await answer(port, encoded("identity", b"a" * 60_000))
-    assert len(turns) == 1
-
-
-async def test_a_large_body_waits_for_a_turn_for_each_of_its_large_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    turns, real = list[str](), ParseQueue.run
-
-    def noted(self: ParseQueue, address: str, parse: Callable[[], None]) -> bool:
-        turns.append(address)
-        return real(self, address, parse)
-
-    monkeypatch.setattr(ParseQueue, "run", noted)
-    async with served() as port:
-        assert "200" in await answer(port, encoded("identity", b"a" * 250_000))
-    assert len(turns) == 2
+        assert "200" in await answer(port, encoded("identity", b"a" * size))
+    assert len(turns) == most
 
 
 async def test_a_request_that_has_arrived_whole_waits_for_us_until_all_of_it_was_given_on(
