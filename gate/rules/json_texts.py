@@ -29,11 +29,11 @@ def parsed(value: Json, depth: int = DEEPEST_JSON) -> Json:
         return value
     if "{" not in value and "[" not in value and '"' not in value:  # so nothing in it begins as JSON does
         return value
-    return _said(value) if depth == DEEPEST_JSON else _read(value, depth)
+    return _whole(value) if depth == DEEPEST_JSON else _read(value, depth)
 
 
 @Remembered  # the arguments of a call are asked about several times, and many of their texts may be the same
-def _said(text: str) -> Json:
+def _whole(text: str) -> Json:
     return _read(text, DEEPEST_JSON)
 
 

@@ -345,7 +345,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     given = [args, *_requested_args(spec, args)]
     targets = spec.recipe.targets
     ids = (*spec.recipe.ids, *(targets.ids if targets else ()))
-    same = id_form(ids, args) if ids else None
+    with_ids = id_form(ids, args) if ids else None
     reported = reported_forms(targets)
     inner = without_roots(reported)
     forms = [*given, *(form for one in given for form in argument_variants(targets, one, False, reported))]
@@ -361,7 +361,7 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
-    texts += id_texts(texts_of(same), texts_of(args)) if ids else ()
+    texts += id_texts(texts_of(with_ids), texts_of(args)) if ids else ()
     first = as_long_together(texts, MOST_SEARCHED)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
@@ -370,14 +370,14 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
         rule
         for rule in named
         if found.issuperset(rule.texts)
-        and (rule.holds_any(spec.full_name, seen(rule), matches) or _holds_ids(rule, same, matches))
+        and (rule.holds_any(spec.full_name, seen(rule), matches) or _holds_ids(rule, with_ids, matches))
     ]
     return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
 
 
-def _holds_ids(rule: Rule, same: Json, matches: Matches) -> bool:
+def _holds_ids(rule: Rule, with_ids: Json, matches: Matches) -> bool:
     """Whether a rule of which each pattern is found holds for the arguments in the form that ids have."""
-    return same is not None and (rule.schema is None or matches(folded(rule.schema), same))
+    return with_ids is not None and (rule.schema is None or matches(folded(rule.schema), with_ids))
 
 
 def _patterns(rules: Iterable[Rule]) -> set[str]:

@@ -147,10 +147,8 @@ def _load(roots: Roots, record: str, copy: BinaryIO) -> tuple[Place, Streamed]:
             disk.reading(Spot(folder, record, record)) as file,
         ):
             head, sign, _ = os.pread(file, _LONGEST_HEAD, 0).partition(_ROWS)
-            start, end = (
-                len(head + sign),
-                os.fstat(file).st_size - 1,
-            )  # the last byte ends what the head began
+            # The last byte ends what the head began.
+            start, end = len(head + sign), os.fstat(file).st_size - 1
             if end - start > LARGEST_RECORD:
                 continue
             with unbroken(record):

@@ -358,8 +358,8 @@ def judged(file: str, tool: str, args: Json, *rules: Rule) -> Verdict:
     spec = ToolSpec(
         "s", tool, tool, "", schema, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe(file, tool)
     )
-    matches = lambda wanted, value: not problems(wanted, value)  # noqa: E731
-    return decide(Policy("p", rules), spec, args, "C1", matches).verdict
+    policy = Policy("p", rules)
+    return decide(policy, spec, args, "C1", lambda schema, value: not problems(schema, value)).verdict
 
 
 UUID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
