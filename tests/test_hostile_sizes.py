@@ -217,9 +217,9 @@ def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
 
 
 def test_a_decision_reads_a_text_that_is_json_once_however_often_it_is_given() -> None:
-    before = json_texts._said.made
+    before = json_texts._whole.made
     decide(Policy("p", rules=ALWAYS), UNREAD, {"data": ['["given often"]'] * 3_000}, "C1", lambda *_: False)
-    assert json_texts._said.made == before + 1
+    assert json_texts._whole.made == before + 1
 
 
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)
