@@ -17,7 +17,7 @@ from tests.views.samples import MOVE, action, opened, sent, shown
 from views import modals
 from views.block_kit import parts, weight
 from views.card import card, confirmable
-from views.preview import fits, reviewable, whole
+from views.preview import fits, named, reviewable, whole
 
 ESCAPE = re.compile(r"\\u\{([0-9a-f]+)\}")
 JSON = st.recursive(
@@ -58,6 +58,7 @@ def test_every_leaf_is_recoverable_from_what_is_shown(args):
 
 
 @given(st.dictionaries(st.text(max_size=8), st.text(min_size=500, max_size=9000), min_size=1, max_size=3))
+@example({"expected_top": "a" * 600})
 @settings(max_examples=25, deadline=None)
 def test_a_long_preview_is_shown_by_the_card_or_by_the_modal(args):
     asked = action(
@@ -72,7 +73,7 @@ def test_a_long_preview_is_shown_by_the_card_or_by_the_modal(args):
     pages = [b for b in view["blocks"] if b["type"] == "rich_text"][1:]
     elements = [e for b in pages for e in b["elements"]]
     end = next(i for i, e in enumerate(elements) if shown(e) == "To go on, type exactly:")
-    assert found(elements[:end]) == sorted((path, text_of(value)) for path, value in leaves(args))
+    assert found(elements[:end]) == sorted((named(path), text_of(value)) for path, value in leaves(args))
 
 
 def test_a_value_that_does_not_fit_is_head_tail_and_length_and_never_one_click():
