@@ -79,6 +79,7 @@ RESTART_EVERY = 10.0  # seconds between two looks for runs that are lost, and qu
 MIN_SWEEP_GAP = 0.05  # seconds between two sweeps at the least, however much is due one after the other
 KEEP_INBOX = timedelta(hours=24)
 DRAIN_SECONDS = 20.0
+FINISH_SECONDS = 2.0  # for the runs of messages that have been acknowledged
 CONNECT_SECONDS = 10.0  # for the MCP servers' first try; the rest goes on in the background
 
 
@@ -162,6 +163,7 @@ async def build(settings: Settings, roles: frozenset[str] = ALL, rig: Rig = RIG)
         hooks = deliveries(world, ledger, sql, settings.webhooks)
         await engine.start({**jobs(world), **hooks.jobs()}, work="worker" in roles)
         stack.push_async_callback(engine.drain, DRAIN_SECONDS)
+        stack.push_async_callback(ledger.deferred.finish, FINISH_SECONDS)
         if "worker" in roles:
             await _background(stack, _sweep(world, ledger, engine, rig.sweep))
             await _background(stack, hooks.look())

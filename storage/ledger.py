@@ -11,7 +11,6 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
     contextmanager,
-    suppress,
 )
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -23,6 +22,7 @@ from sqlalchemy.util import greenlet_spawn
 from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line
+from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Turn
 from gate.rules.ports import (
@@ -41,6 +41,8 @@ from storage import api_tables, tables, task_tables
 from storage.audit_log import Chain
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
+from storage.deferred_runs import DeferredRuns
+from storage.foreground import ForegroundPriority
 from storage.grants import Grants
 from storage.pending import ASKING, undecided_actions
 from storage.posted_messages import (
@@ -96,35 +98,6 @@ def _nobody() -> None:
     """Is told of events while no API is served."""
 
 
-class ForegroundPriority:
-    """Lets what nobody waits for begin when nothing is under way that somebody waits for, or after a moment: all of it
-    shares one event loop, where each statement on PostgreSQL waits for what the others have to do."""
-
-    def __init__(self) -> None:
-        self._under_way = 0
-        self._calm = asyncio.Event()
-
-    @asynccontextmanager
-    async def foreground(self) -> AsyncIterator[None]:
-        """Something that somebody waits for is under way."""
-        self._under_way += 1
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            self._calm.set()
-
-    async def wait_for_foreground(self, until: float) -> None:
-        """Wait until nothing of that is, at most until that time of the event loop's clock."""
-        if not self._under_way:
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout_at(until):
-                while self._under_way:
-                    self._calm.clear()
-                    await self._calm.wait()
-
-
 @asynccontextmanager
 async def _transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """As `engine.begin()`, which gives the connection back in a task of its own, for those that are cancelled: three
@@ -166,6 +139,7 @@ class SqlLedger:
         self._sqlite = engine.dialect.name == "sqlite"
         # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
         self._background, self._priority = asyncio.Semaphore(MAX_BACKGROUND), ForegroundPriority()
+        self.deferred = DeferredRuns(self.begin)
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.grants = Grants(self._ask, lambda: self.offset, self.seals)
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
@@ -190,8 +164,10 @@ class SqlLedger:
             async with turn, limit, self._connected(limit) as connection:
                 tx = SqlTx(connection, self.offset, self._chain, self.limits, self._token)
                 yield tx
+                later = () if seconds is None or self._sqlite else self._deferred(tx)
                 await tx.finish(self._enqueue)
                 limit.reschedule(None)
+        self.deferred.add(later)
         if tx.due:
             self._wake()
         if tx.heard:
@@ -200,6 +176,11 @@ class SqlLedger:
             self.draw_now(key)
         for task in tx.signalled:
             self.signal(task)
+
+    def _deferred(self, tx: SqlTx) -> Sequence[Run]:
+        """The runs that are left for another transaction: in a crowd, since a run takes two of the five round trips of
+        an acknowledgement. On SQLite they take no trips."""
+        return tx.defer() if self._priority.is_crowded else ()
 
     @asynccontextmanager
     async def _in_background(self) -> AsyncIterator[None]:

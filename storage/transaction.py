@@ -124,6 +124,13 @@ class SqlTx:
         args = (*run.args, self._seals.proof(run.name, run.args)) if run.proved else run.args
         self._runs.append(replace(run, args=args, owner=run.owner or OWNER.get()))
 
+    def defer(self) -> list[Run]:
+        """Take out the runs that may be written after this transaction, since the sweep asks for them where they are
+        lost."""
+        later = [run for run in self._runs if run.found_again]
+        self._runs = [run for run in self._runs if not run.found_again]
+        return later
+
     def request_card(self, card: CardKey, within: float = 0.0) -> None:
         self._cards[card] = min(within, self._cards.get(card, within))
 

@@ -31,6 +31,8 @@ class Run:
     owner: str = ""  # whom it is for; "": whoever OWNER names when it is asked for
     # It carries somebody's decision: the ledger adds a MAC of its arguments as the last one.
     proved: bool = False
+    # The sweep asks for it again where it is lost (`restart_given_up`), so it may be written after the transaction
+    found_again: bool = False
     # Records as they stand after the transaction. A run that follows at once in this process gets them as further
     # arguments and need not read them again; they are stored nowhere.
     known: tuple[object, ...] = ()
@@ -38,7 +40,7 @@ class Run:
 
 def take_in(session: str, event: str) -> Run:
     """Read the inbox of a session, in order; asked for by every event of it."""
-    return Run("take_in", f"take_in:{event}", (session, event))
+    return Run("take_in", f"take_in:{event}", (session, event), found_again=True)
 
 
 def resume(name: str, about: str, cause: str) -> Run:
