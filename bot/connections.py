@@ -40,6 +40,7 @@ LATE, STALLED, CROWDED, SPARE, BUSY = (
 )
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
 WITHOUT_TURN = 128 * 1024  # of a body, for each turn: a signed click has hardly more
+PIECE_BYTES = 4096  # as which a smaller piece of a body counts: it takes no less time
 END_OF_HEADERS = b"\r\n\r\n"
 
 
@@ -275,14 +276,16 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _advance(self) -> None:
-        """Have the next piece parsed: in turn, unless a request was authenticated. What follows a request waits until
-        it was handled."""
+        """Have the next piece parsed: in turn, unless a request was authenticated, or it is more of a body. Of that,
+        small pieces take turns as well while strangers are ahead of their time, and grow while they wait. What follows
+        a request waits until it was handled."""
         waits = not self._body and (self._beginning or not self.idle)
         if waits or self._queued or not self._held:
             return
         if self.sender:
             return self._parse()
-        if self._body and self._without_turn > 0:
+        small = len(self._held) < min(self._body, PIECE_BYTES)
+        if self._body and self._without_turn > 0 and not (small and self._all.queue.is_overdrawn):
             return self._all.queue.timed(self._parse)
         self._queued = True
         self._all.queue.run(self.address, self._parse)
@@ -295,7 +298,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._body:
             end = min(self._body, len(self._held))
             self._body -= end
-            self._without_turn = (self._without_turn if self._without_turn > 0 else WITHOUT_TURN) - end
+            left = self._without_turn if self._without_turn > 0 else WITHOUT_TURN
+            self._without_turn = left - max(end, PIECE_BYTES)
         else:
             end = self._end_of_headers()
             self._head += end

@@ -34,6 +34,11 @@ class ParseQueue:
         self._waiting: dict[str, deque[Callable[[], None]]] = {}  # by address, whose turn is next first
         self._next: asyncio.TimerHandle | None = None
 
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether strangers have had more than a turn ahead of their time."""
+        return self._left < -PARSED_AT_ONCE
+
     def run(self, address: str, parse: Callable[[], None]) -> bool:
         """Parse now; False where it waits for its turn."""
         if self._left <= 0 or address in self._waiting:

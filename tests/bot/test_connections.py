@@ -17,7 +17,7 @@ from aiohttp import http_parser, web
 from aiohttp.web_protocol import RequestHandler
 
 from bot import connections
-from bot.connections import BUSY, Connection, Connections, listening
+from bot.connections import BUSY, PIECE_BYTES, Connection, Connections, listening
 from bot.http_limits import RESERVED, HttpLimits, fitted, network_of
 from bot.http_refusals import HEAD_BYTES
 from bot.parse_queue import ParseQueue
@@ -729,21 +729,58 @@ async def test_what_asks_for_no_path_is_refused_before_anything_looks_for_a_host
     assert not any("xn--" in one for one in hosts)
 
 
-@pytest.mark.parametrize(("size", "most"), [(60_000, 1), (250_000, 2)])
-async def test_a_body_waits_for_one_turn_for_each_of_its_large_parts(
-    size: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where hundreds of addresses take turns, each of those that a click waits for takes long."""
-    turns, real = list[str](), ParseQueue.run
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that ask for a turn, each time."""
+    asked, real = list[str](), ParseQueue.run
 
     def noted(self: ParseQueue, address: str, parse: Callable[[], None]) -> bool:
-        turns.append(address)
+        asked.append(address)
         return real(self, address, parse)
 
     monkeypatch.setattr(ParseQueue, "run", noted)
+    return asked
+
+
+@pytest.mark.parametrize(("size", "most"), [(60_000, 1), (250_000, 2)])
+async def test_a_body_waits_for_one_turn_for_each_of_its_large_parts(
+    size: int, most: int, turns: list[str]
+) -> None:
+    """Where hundreds of addresses take turns, each of those that a click waits for takes long."""
     async with served() as port:
         assert "200" in await answer(port, encoded("identity", b"a" * size))
     assert len(turns) == most
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 4), (PIECE_BYTES, 1)])
+async def test_small_pieces_of_a_body_take_turns_while_strangers_are_ahead_of_their_time(
+    size: int, most: int, turns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ParseQueue, "is_overdrawn", True)
+    await send_in_pieces(size, 4, monkeypatch)
+    assert len(turns) == most  # one for the headers; what is left of a body is never small
+
+
+async def test_a_body_that_comes_a_byte_at_a_time_waits_for_as_many_turns_as_a_large_one(
+    turns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.connections.WITHOUT_TURN", 2 * PIECE_BYTES)
+    await send_in_pieces(1, 5, monkeypatch)
+    assert len(turns) == 3
+
+
+async def send_in_pieces(size: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send a body in so many pieces of this size, each once the one before it was parsed; it is answered."""
+    begun, real = list[Connection](), Connection.begin
+    monkeypatch.setattr(Connection, "begin", lambda self, asked: (begun.append(self), real(self, asked)))
+    head = f"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: {size * count}\r\n\r\n".encode()
+    async with served() as port, opened(port, 1, head) as [(reader, writer)]:
+        await until(lambda: bool(begun))
+        for left in reversed(range(count)):
+            writer.write(b"a" * size)
+            await until(lambda left=left: begun[0]._body == left * size)  # type: ignore[misc]
+        async with asyncio.timeout(10):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
 
 
 async def test_a_request_that_has_arrived_whole_waits_for_us_until_all_of_it_was_given_on(

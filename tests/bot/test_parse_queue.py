@@ -66,6 +66,15 @@ async def test_what_was_spent_on_strangers_elsewhere_is_made_up_for_by_later_tur
     queue.close()
 
 
+async def test_more_than_a_turn_ahead_of_their_time_is_overdrawn() -> None:
+    queue = ParseQueue(lambda: 0.0)
+    queue.charge(2 * PARSED_AT_ONCE)
+    assert not queue.is_overdrawn
+    queue.charge(0.1 * PARSED_AT_ONCE)
+    assert queue.is_overdrawn
+    queue.close()
+
+
 async def test_a_meter_charges_each_step_and_nothing_once_it_is_stopped() -> None:
     now, charged = 0.0, list[float]()
     meter = Meter(charged.append, lambda: now)
