@@ -14,6 +14,10 @@ NO = frozenset(
         "nope",
         "cancel",
         "cancel it",
+        "abort it",
+        "quit",
+        "quit it",
+        "forget it",
         "stop",
         "don't",
         "dont",
@@ -38,22 +42,23 @@ HOLD_AT_START = re.compile(
     r"(?:(?:no|oh|ok|okay|please|pls|just),? )*+(?:hold (?:on|it|off)|wait|hang on|not yet|stay paused)\b"
 )
 NO_AT_START = re.compile(
-    r"(?:actually,?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don't|never\s?mind)\b[,.!;:]?(?:\s|$)",
+    r"(?:(?:actually|please),?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don'?t|do not|never\s?mind)\b"
+    r"[,.!;:]?(?:\s|$)",
     re.I,
 )
 # What begins as a no does, and is none
 NOT_A_NO = re.compile(
-    r"(?:actually,?\s+)?(?:no\s+(?:problem|prob|worrie|worry|objection|issue|rush|hurry|doubt|concern|complaint)s?\b"
+    r"(?:(?:actually|please),?\s+)?(?:no\s+(?:problem|prob|worrie|worry|objection|issue|rush|hurry|doubt|concern|complaint)s?\b"
     r"|no\s+need\s+to\s+(?:ask|wait|worry|stop|cancel)\b"
-    r"|(?:don't|do not)\s+(?:worry|hesitate|wait|stop|cancel|ask)\b"
+    r"|(?:don'?t|do not)\s+(?:worry|hesitate|wait|stop|cancel|ask)\b"
     r"|never\s?mind\s+(?!it\b|that\b|this\b|then\b|please\b|thanks\b|sorry\b|i\b|just\b|for now\b|about\b"
     r"|everything\b|all\b|the whole\b)\w)",
     re.I,
 )
 # Behind one of those: it is a no all the same
 A_NO_AFTER = re.compile(
-    r"[,;:.!…–—-]\s{0,9}(?:please\s{1,9})?(?:(?:don't|do not) do|leave it)\b"
-    r"|(?<!don't )(?<!do not )(?<!need to )(?<!never )\b(?:cancel|abort|quit|stop(?!\s{1,9}watching))\b",
+    r"[,;:.!…–—-]\s{0,9}(?:please\s{1,9})?(?:(?:don'?t|do not) do|leave it)\b"
+    r"|(?<!don't )(?<!dont )(?<!do not )(?<!need to )(?<!never )\b(?:cancel|abort|quit|stop(?!\s{1,9}watching))\b",
     re.I,
 )
 COMMAND = re.compile(r"(pending|undo|audit|grants|cancel|status|stop)(?:\s+(\d{1,3}))?")
@@ -76,6 +81,10 @@ UNADDRESSED = frozenset(
     {"me", "us", "please", "with", "on", "about", "for", "the", "server", "this", "that", "it"}
 )
 TRIM = " \t\r\n.!"
+# What phones, other keyboards and other alphabets have in the place of an apostrophe
+APOSTROPHES = str.maketrans(
+    dict.fromkeys("\u2019\u2018\u201b\u2032\u02bc\u02bb\u02b9\u02c8\uff07`\u00b4", "'")
+)
 QUOTES = "'\"‘’“”`«»"
 REPLACE = re.compile(
     rf"(?:please\s+)?(?:change|replace)\s+[{QUOTES}](?P<old>.+?)[{QUOTES}]\s+(?:to|with|by)\s+[{QUOTES}](?P<new>.*)[{QUOTES}]",
@@ -119,8 +128,8 @@ def begins_with_hold(text: str) -> bool:
 
 
 def is_no(text: str) -> bool:
-    begins = text.strip()
-    if _plain(text) in NO:
+    begins = text.strip().translate(APOSTROPHES)
+    if COURTESY.sub("", _plain(text).replace(",", "")) in NO:
         return True
     mild = NOT_A_NO.match(begins) and not A_NO_AFTER.search(begins)
     return bool(NO_AT_START.match(begins) and not mild)
@@ -209,7 +218,7 @@ def _plain(text: str) -> str:
     text = text.strip(TRIM)
     if len(text) > LONGEST_COMMAND:
         return ""
-    return re.sub(r"\s+", " ", text).lower().replace("’", "'")
+    return re.sub(r"\s+", " ", text).lower().translate(APOSTROPHES)
 
 
 STEERING = frozenset(
@@ -230,7 +239,7 @@ def is_about_steps(text: str) -> bool:
     plan”. Whoever may say so is another matter."""
     if len(text) > LONGEST_STEERING:
         return False
-    words = STEER_WORD.findall(re.sub(r"<[^<>\s]{1,80}>", " ", text.lower()))
+    words = STEER_WORD.findall(re.sub(r"<[^<>\s]{1,80}>", " ", text.lower().translate(APOSTROPHES)))
     while words and words[0] in POLITE:
         words.pop(0)
     if not words or words[0] not in STEERING:

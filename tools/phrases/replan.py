@@ -50,7 +50,7 @@ def _form(text: str) -> re.Pattern[str]:
 
 
 DROP = _form(
-    r"(?:skip|drop|remove|delete|omit|cancel|forget|leave out|leave off|without|do not do|don't do) STEPS:steps"
+    r"(?:skip|drop|remove|delete|omit|cancel|forget|leave out|leave off|without|do not do|don['’]?t do) STEPS:steps"
 )
 FIRST = _form(r"first (?:do )?STEPS:a|(?:do )?STEPS:b first|start with STEPS:c")
 MOVE = _form(

@@ -120,6 +120,42 @@ def test_a_no(text):
     assert is_no(text)
 
 
+@pytest.mark.parametrize("apostrophe", "'’‘‛′ʼʻʹ＇`´")
+def test_a_no_is_heard_with_the_apostrophe_of_any_keyboard(apostrophe: str) -> None:
+    for said in ("don't", "Don't do it", "please don't run it", "no problem, I changed my mind, don't do it"):
+        assert is_no(said.replace("'", apostrophe)), said
+    for said in ("don't worry, do it", "no problem, don't cancel it", "don't stop"):
+        assert not is_no(said.replace("'", apostrophe)), said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please cancel",
+        "Cancel it, please",
+        "cancel please",
+        "can you cancel it",
+        "forget it",
+        "Forget it!",
+        "quit",
+        "abort it",
+        "please abort it",
+        "dont do it",
+        "do not run it",
+        "please, do not",
+    ],
+)
+def test_a_no_in_other_words_is_one(text: str) -> None:
+    assert is_no(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["dont worry, do it", "no problem, dont cancel it", "forget it was me", "quit the call", "please"]
+)
+def test_what_only_sounds_like_a_no_is_none(text: str) -> None:
+    assert not is_no(text)
+
+
 @pytest.mark.parametrize(
     "text",
     [
