@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gate.rules import tool_names
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import too_many_forms
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.statements import class_of_statements
 from gate.rules.text_forms import path_variants
+from gate.rules.tool import ToolSpec
 from gate.rules.web_requests import sends_something
 
 RUNS = frozenset(
@@ -67,16 +69,17 @@ TAKES_STATEMENTS = frozenset(
 )
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 ADDS_SOMETHING = "its command adds something"
-STATES_CHANGE = "it holds what reads as a statement that changes something, or that calls what may"
+STATES_CHANGE = "it holds what reads as a statement that changes something, or may"
 SENDS_SOMETHING = "what it asks of an address may change something there"
 
 
-def class_of_words(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> tuple[CallClass, str]:
+def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
     """The class that a call has at least because of a command, a statement or a request in it, and why."""
-    runs = runs_commands(words, schema, args)
+    words = tool_names.words(spec.name)
+    runs = runs_commands(words, spec.schema, args)
     if runs and not is_harmless_command(words, args):
         return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
-    cls = class_of_statements(words, args)  # beside a command that only looks, too
+    cls = class_of_statements(words, args, _about(spec, args))  # beside a command that only looks, too
     if cls is CallClass.DESTRUCTIVE:
         return cls, UNREADABLE_COMMAND
     if runs and adds_something(words, args):
@@ -84,6 +87,16 @@ def class_of_words(words: Sequence[str], schema: Mapping[str, Json], args: Json)
     if cls is CallClass.READ and sends_something(words, args):
         return CallClass.WRITE, SENDS_SOMETHING
     return cls, STATES_CHANGE
+
+
+def _about(spec: ToolSpec, args: Json) -> str:
+    """What the server says of a tool and of the arguments that a call of it has."""
+    declared = spec.schema.get("properties")
+    properties = declared if isinstance(declared, Mapping) else {}
+    given = [properties.get(name) for name in args] if isinstance(args, Mapping) else []
+    said = [one.get("description") for one in given if isinstance(one, Mapping)]
+    texts = (spec.title, spec.description, *(one for one in said if isinstance(one, str)))
+    return "\n".join(text[: tool_names.LONGEST] for text in texts)
 
 
 def runs_commands(words: Sequence[str], schema: Mapping[str, Json], args: Json) -> bool:

@@ -392,7 +392,7 @@ def _class_of_arguments(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> Fo
     stated = spec.recipe.cls is not None or any(rule.cls for rule in rules)
     if stated and not spec.changed:
         return CallClass.READ, "", "commands"
-    return *command_tools.class_of_words(words(spec.name), spec.schema, args), "commands"
+    return *command_tools.class_of_words(spec, args), "commands"
 
 
 def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:

@@ -111,8 +111,8 @@ TYPES = """
 # Words of the language behind which a bracket may stand
 WORDS = """
     all analyze and any as asc bernoulli between by case cross cube cycle desc describe distinct distinctrow else
-    end escape except exists explain fetch filter following for from full group groups having inner intersect into
-    is join key lateral left limit materialized minus natural next of offset on only or order ordinality outer over
+    end escape except exclude exists explain fetch filter following for from full group groups having inner intersect
+    into is join key lateral left limit materialized minus natural next of offset on only or order ordinality outer over
     partition pivot preceding qualify recursive regexp repeatable returning right rlike rollup sample select
     separator sets show similar some start system table tablesample then to top union unpivot using values verbose
     when where window with within xor ties percent rows range first last
@@ -124,7 +124,12 @@ FAMILIES = re.compile(r"st_[a-z0-9_]{1,60}", re.ASCII)  # of PostGIS and its lik
 OF_SYSTEM = ("pg_catalog.", "sys.", "information_schema.")
 # What a bracket stands behind: a name, or the end of one in quotes
 SIGNS = r"\s(),;=<>!+*/%|&~^?:'\"`\[\]{}-"
-CALL = re.compile(rf"((?<![^{SIGNS}])[^{SIGNS}]+|[\"`\]])\s{{0,90}}\(")
+# A string before a bracket may be a name, but for one that begins there: r'(a|b)'
+NAME_IN_QUOTES = r"(?<=\w)(?<!\b[bnrexBNREX])(?<!\b[brBR][brBR])'"
+CALL = re.compile(rf"((?<![^{SIGNS}])[^{SIGNS}]+|[\"`\]}}]|{NAME_IN_QUOTES})\s{{0,90}}\(")
+# Comments, and what stands behind a name in quotes: what is called is not next to the bracket
+APART = re.compile(r"(?i)--|/\*|\buescape\b")
+LINES = re.compile(r"[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s{0,90}\(|\n|#|//")
 FAR = re.compile(r"\s{90}")  # behind so many blanks no bracket is looked for
 MOST_CALLS = 1_000  # that are looked at; a query with more calls something that is not known
 ALIAS = re.compile(r"(?i)\bas\s{1,90}\Z")
@@ -136,7 +141,7 @@ COLUMNS = re.compile(
 
 def calls_unknown_function(query: str) -> bool:
     """Whether a query of SQL, without what stands in quotes, calls a function that is not known to change nothing."""
-    if FAR.search(query):
+    if FAR.search(query) or APART.search(query) or _ends_in_comment(query):
         return True
     for count, found in enumerate(CALL.finditer(query)):
         name = found[1].lower()
@@ -146,6 +151,16 @@ def calls_unknown_function(query: str) -> bool:
             continue
         if count >= MOST_CALLS or not _names_columns(query, found):
             return True
+    return False
+
+
+def _ends_in_comment(query: str) -> bool:
+    """Whether a bracket begins a line, behind one with what some dialects read as a comment up to its end."""
+    commented = False
+    for found in LINES.finditer(query):
+        if commented and found[0].endswith("("):
+            return True
+        commented = found[0] in ("#", "//")
     return False
 
 

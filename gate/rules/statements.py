@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gate.rules.action import CallClass, Json
 from gate.rules.json_texts import parsed
 from gate.rules.sql_functions import calls_unknown_function
+from gate.rules.sql_queries import READS, has_call, is_query
 from gate.rules.tool_names import words
 
 DATABASE = frozenset(
@@ -22,6 +23,10 @@ WEAK = frozenset("database databases db queries query statement statements".spli
 SQL = frozenset("ddl dml mysql plsql psql sql sqlite tsql".split())
 ALWAYS = SQL | {"statement", "statements"}  # in a call of a database tool: an argument that is no question
 ASKING = frozenset({"queries", "query", "statement", "statements"})  # also of tools that ask something else
+STORES = frozenset({"database", "databases", "db"})
+RUNNING = frozenset("exec execute perform raw read run select submit write".split())
+SEARCHING = frozenset("docs documentation find lookup search".split())  # in words
+OTHER_LANGUAGES = frozenset("cypher mongo mongodb neo".split())
 STATEMENTS = SQL | frozenset("command commands cypher q queries query statement statements".split())
 PIPELINES = frozenset("aggregate aggregation pipeline pipelines stage stages".split())
 
@@ -43,7 +48,7 @@ BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
 # The first word of a text, or a sign that no question in words begins with
 FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
 IN_QUOTES = (
-    r"{0}'(?:[\x20-\x26\x28-\x5b\x5d-\x7e]|''){{0,8000}}'|"
+    r"{0}'(?:[\x20-\x26\x28-\x5b\x5d-\x7e]|''){{0,8000}}'(?![\s']{{0,90}}\()|"
     r"{0}\"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\"\"){{0,8000}}\"(?![\s\"]{{0,90}}\()"  # what is called may change something
 )
 # Strings and names on one line, with nothing before them that may make another kind of quote of it
@@ -66,7 +71,8 @@ SHAPES = {
     "truncate": rf"(?:table\b|{NAMED}\s{{0,9}}(?:;|\Z|cascade\b|restart\b))",
     "update": rf"(?:(?:only|ignore|low_priority|or\s{{1,9}}\w{{1,20}})\s{{1,9}})?{NAMED}"
     r"(?:\s{1,9}(?:as\s{1,9})?\w{1,60})?\s{1,20}set\b",
-    "insert|upsert": r"\{|(?:data|into|overwrite|ignore|all|or\s{1,9}\w{1,20}\s{1,9}into)\b",
+    "insert|upsert": rf"\{{|{NAMED}\s{{1,9}}values\b|"
+    r"(?:data|into|overwrite|ignore|all|or\s{1,9}\w{1,20}\s{1,9}into)\b",
     "replace": r"into\b",
     "merge": rf"into\b|{NAMED}\s{{1,9}}using\b|\(",
     "grant|revoke": r"[\w ,]{1,200}?\s(?:on|to|from)\b",
@@ -81,22 +87,48 @@ SHAPES = {
     "attach": r"(?:database\b|'|\")",
     "lock": r"tables?\b",
     "set": r"(?:global|role|session|persist)\b",
-    "do": r"\$|language\b|'",
+    "do": rf"\$|language\b|'|{NAMED}\(",
     "restore|backup": r"(?:database|log)\b",
     "detach": r"(?:delete|database)\b",
     "bulk": r"insert\b",
     "clear": r"(?:silent\s{1,9})?(?:graph|default|named|all)\b",
-    "purge": r"(?:binary|master)\b",
-    "flush": r"(?:tables?|privileges|logs|hosts|status)\b",
+    "purge": r"(?:binary|master|table|index|tablespace|recyclebin|dba_recyclebin)\b",
+    "flush": r"(?:(?:binary|engine|error|general|relay|slow)\s{1,9})?(?:tables?|privileges|logs|hosts|status)\b",
     "undrop": KINDS,
     "reassign": r"owned\b",
-    "refresh": r"materialized\b",
+    "refresh": rf"materialized\b|(?:external\s{{1,9}}|dynamic\s{{1,9}})?table\s{{1,9}}{NAMED}\s{{0,9}}(?:;|\Z)",
     "security": r"label\b",
     "comment": r"on\s{1,9}(?:table|column|view|schema|database|function)\b",
-    "optimize|repair": r"table\b",
+    "optimize|repair": rf"table\b|{NAMED}\s{{1,9}}(?:zorder|final)\b",
+    "msck": r"(?:repair\s{1,9})?table\b",
+    "analy[sz]e": rf"table\s{{1,9}}{NAMED}\s{{0,9}}(?:;|\Z)",
+    "cluster": rf"{NAMED}\s{{1,9}}using\b|{NAMED}\s{{0,9}};",
+    "change": r"(?:master|replication\s{1,9}source)\s{1,9}(?:'[^']{0,60}'\s{1,9})?to\s{1,9}\w{1,40}\s{0,9}=|"
+    r"replication\s{1,9}filter\b",
+    "unload": r"\(|table\b",
+    "noaudit": r"\w",
+    "flashback": r"(?:table|database)\b",
+    "cache": rf"index\s{{1,9}}{NAMED}\s{{1,9}}in\b",
+    "system": r"(?:shutdown|kill)\s{0,9}(?:;|\Z)|(?:stop|start|reload|sync|restart|flush)\s{1,9}(?:\w{1,30}\s{1,9})?(?:"
+    r"merges|moves|fetches|sends|queues|views?|listen|config|users|dictionary|dictionaries|functions?|models?|"
+    r"replicas?|disk|logs|distributed)\b|drop\s{1,9}(?:replica|\w{1,30}\s{1,9}cache)\b",
+    "put": r"'?file:",
+    "remove|rm": r"@(?:[~%]|[\w.\"]{1,99}(?:/|\s{0,9}(?:;|pattern\b)))",
     "discard": r"(?:all|plans|temp|sequences)\s{0,9}(?:;|\Z)",
     r"[sx]p_\w{1,60}": r"[N'\"@\w]",
     "mutation": r"(?:\w{1,60}\s{0,9})?[({]",
+}
+# The same, of which hardly any is prose, though it is written with the same signs: looked for with what is in quotes
+RARE = {
+    "notify": rf"{NAMED}\s{{0,9}}(?:,\s{{0,9}}'|;)",
+    "stop|start": r"(?:all\s{1,9})?(?:slaves?|replica|group_replication)\s{0,9}"
+    r"(?:;|'|\Z|io_thread|sql_thread|until\b|for\s{1,9}channel)",
+    "uninstall": rf"(?:soname|component)\s{{1,9}}'|plugin\s{{1,9}}{NAMED}\s{{0,9}}(?:;|\Z)",
+    "xa": r"(?:start|begin|end|prepare|commit|rollback)\s{1,9}(?:[xb]?'|0x)",
+    "prepare": r"transaction\s{1,9}'",
+    "exchange": rf"(?:tables|dictionaries)\s{{1,9}}{NAMED}\s{{1,9}}and\b",
+    "binlog": r"'",
+    "clone": r"(?:local\s{1,9}data\s{1,9}directory|instance\s{1,9}from)\b",
 }
 # Calls and clauses of other languages that change something, after what they change
 CALLS = re.compile(
@@ -129,6 +161,14 @@ CLEAR = re.compile(
     + "|".join(rf"(?:{verbs})(?:\s{{1,20}}(?:{rest})|{HIDDEN}|[\"`\[])" for verbs, rest in SHAPES.items())
     + r")"
 )
+CLEAR_WITH_QUOTES = re.compile(
+    r"(?i)(?<![\w.$@'\"`-])(?:"
+    + "|".join(
+        rf"(?:{verbs})(?:\s{{1,20}}(?:{rest})|\s{{0,20}}(?:/\*|--[^\n]{{0,99}}\n))"
+        for verbs, rest in RARE.items()
+    )
+    + r")"
+)
 # Of these only what can hardly be prose: a whole statement that takes away
 GATED = re.compile(
     rf"(?i)\b(?:delete\s{{1,20}}from\s{{1,20}}{NAMED}\s{{0,20}}(?:;|\Z|(?:where|using|returning|limit|order)\b)|"
@@ -141,10 +181,9 @@ WHOLE = re.compile(
 QUERY = re.compile(
     r"(?is)[\s(]*(?:select\b(?:.{0,2000}?(?:\bfrom\b|;)|\s{0,90}[\d*@'\"$])|with\s{1,90}\w{1,90}\s{1,90}as\s{0,90}\()"
 )
-# The same of a text that is known as a statement, which need not say where from
-ASKED = re.compile(
-    r"(?i)(?:explain|analy[sz]e|verbose|desc|describe|[\s(])*(?:select|values|with\s{1,90}\w{1,90}\s{0,90}(?:\(|as\b))\b"
-)
+SAYS_SQL = re.compile(
+    r"(?i)\b(?:(?:my|ms|pl|postgre|t-)?sql(?:ite)?|bigquery|clickhouse|duckdb|mariadb|snowflake)\b"
+)  # what a server says of a tool that takes statements
 SEVERAL = re.compile(r"(?i)[\s(]*(?:explain|desc|describe|declare|begin|if|while|use|print|match)\b")
 BEFORE = re.compile(r"(?i)\b(?:begin|then|else|do|as|analy[sz]e|explain|desc|describe|verbose)\Z|\)\Z")
 MOST_SHAPES, FAR = 1_000, 300  # shapes in a text that are looked at; characters before one
@@ -156,8 +195,9 @@ STAGE_TEXT = re.compile(r"\$(?:out|merge)[\"']?\s{0,90}:")
 Keys = frozenset[str]
 
 
-def class_of_statements(said: Sequence[str], args: Json) -> CallClass:
-    """The class that a call of a tool whose name has these words has at least because of what its texts state."""
+def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> CallClass:
+    """The class that a call of a tool whose name has these words has at least because of what its texts state.
+    `about`: what its server says of it."""
     tool = frozenset(said)
     texts = list(_texts(parsed(args)))
     found = [_class_of_text(tool, keys, text) for keys, text in texts]
@@ -166,9 +206,9 @@ def class_of_statements(said: Sequence[str], args: Json) -> CallClass:
         tool & DATABASE and any(_is_change(tool, keys, text) for keys, text in stated)
     ):
         return CallClass.DESTRUCTIVE
-    if not stated and tool & DATABASE - ASKING and any(_may_change(text) for _, text in texts):
+    if not stated and tool & DATABASE - ASKING and any(_may_change(tool, text) for _, text in texts):
         found.append(CallClass.WRITE)
-    if any(_calls_unknown(tool, keys, text) for keys, text in texts):
+    if any(_may_do_more(tool, keys, text, about) for keys, text in texts):
         found.append(CallClass.WRITE)
     return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
 
@@ -189,24 +229,38 @@ def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
     return changes(text, True)
 
 
-def _calls_unknown(tool: Keys, keys: Keys, text: str) -> bool:
-    """Whether a text is a query that calls a function of which nobody knows whether it changes something."""
-    if "(" not in text:
+def _may_do_more(tool: Keys, keys: Keys, text: str, about: str) -> bool:
+    """Whether a text is a statement that does not begin as one that reads, or a query that calls a function of which
+    nobody knows whether it changes something."""
+    if keys & STATEMENTS and _takes_sql(tool, keys, about):
+        if LOOKS.match(text) and not (tool | keys) & SQL and not WRITE_STATEMENT.search(text):
+            return False
+        return not READS.match(text) or ("(" in text and calls_unknown_function(_bare(text)))
+    if "(" not in text or not (is_query(text, bool(tool & DATABASE)) or QUERY.match(text)):
         return False
-    if tool & SQL or keys & ALWAYS or (keys & STATEMENTS and tool & DATABASE - WEAK):
-        is_query = READ_STATEMENT.match(text) is not None
-    elif tool & DATABASE:
-        is_query = ASKED.match(text) is not None
-    else:
-        is_query = bool(keys & STATEMENTS) and QUERY.match(text) is not None
-    return is_query and calls_unknown_function(_bare(text))
+    return bool(tool & DATABASE or keys & STATEMENTS or has_call(text)) and calls_unknown_function(
+        _bare(text)
+    )
 
 
-def _may_change(text: str) -> bool:
+def _takes_sql(tool: Keys, keys: Keys, about: str) -> bool:
+    """Whether an argument with one of the names of statements holds one, and no words of a search."""
+    if tool & SQL or keys & SQL or (tool & DATABASE and keys & ALWAYS):
+        return True
+    if tool & (SEARCHING | OTHER_LANGUAGES):
+        return False
+    runs = sum(not tool.isdisjoint(kind) for kind in (ASKING, STORES, RUNNING)) > 1
+    return bool(tool & DATABASE - WEAK or (tool & DATABASE and runs) or SAYS_SQL.search(about))
+
+
+def _may_change(tool: Keys, text: str) -> bool:
     """Whether a text that nobody calls a statement is one of several words all the same."""
+    several = " " in text.strip()
+    if several and tool & SQL and tool & (RUNNING | ASKING):
+        return not READS.match(text) or changes(text, True)
     if PROSE.fullmatch(text):
         return is_clear_change(text, CLEAR_AS_PROSE)
-    return " " in text.strip() and changes(text, False)
+    return several and changes(text, False)
 
 
 def _class_of_text(tool: Keys, keys: Keys, text: str) -> CallClass:
@@ -271,7 +325,7 @@ def changes(text: str, known: bool) -> bool:
     if not known and not (word and (READ_STATEMENT.match(word) or WRITE_STATEMENT.fullmatch(word))):
         return False
     bare = _bare(text)
-    if ";" in bare.rstrip("; \t\r\n") or "--" in bare or "/*" in bare or not READ_STATEMENT.match(text):
+    if ";" in bare.rstrip("; \t\r\n") or "--" in bare or "/*" in bare or not READS.match(text):
         return True
     if _escapes(text) or BATCH.search(bare):
         return True
@@ -293,10 +347,13 @@ def _escapes(text: str) -> bool:
 
 def is_clear_change(text: str, shapes: re.Pattern[str] = CLEAR) -> bool:
     """Whether a text holds what is clearly a statement that changes something, where a statement may begin."""
-    bare = _bare(text)
     several = bool(QUERY.match(text) or SEVERAL.match(text))
-    for count, found in enumerate(shapes.finditer(bare)):
-        if several or count >= MOST_SHAPES or _begins(bare, found.start()):
+    return _holds(shapes, _bare(text), several) or _holds(CLEAR_WITH_QUOTES, text, several)
+
+
+def _holds(shapes: re.Pattern[str], text: str, anywhere: bool) -> bool:
+    for count, found in enumerate(shapes.finditer(text)):
+        if anywhere or count >= MOST_SHAPES or _begins(text, found.start()):
             return True
     return False
 
