@@ -134,3 +134,18 @@ async def test_a_branch_is_made(git_product: ProductAndFolder):
     thread = await Thread.ask(product, "git.git_create_branch", repo_path=str(repo), branch_name="draft")
     await thread.confirm()
     assert "draft" in git(repo, "branch")
+
+
+async def test_a_repository_as_plain_files_of_a_commit_names_no_program(
+    git_product: ProductAndFolder, tmp_path: Path
+):
+    product, repo = git_product
+    mark = tmp_path / "ran"
+    place = repo / "docs" / "vendor"
+    git(repo, "clone", "--quiet", "--bare", str(repo), str(place))
+    with (place / "config").open("a") as config:
+        config.write(f'[diff]\n\texternal = "touch {mark}; true"\n')
+    for tool in ("git_status", "git_diff_unstaged", "git_diff_staged"):
+        thread = await Thread.ask(product, f"git.{tool}", repo_path=str(place))
+        assert "Failed" in thread.shown, tool
+        assert not mark.exists(), tool

@@ -20,6 +20,7 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult, Implementation, JSONRPCMessage
 
 from gate.rules.message_size import MAX_MESSAGE_BYTES
+from tools.mcp.git_environment import with_safe_git
 from tools.mcp.http_client import WatchedClient
 from tools.mcp.limits import PER_REQUEST, NoMessage, message_of
 from tools.mcp.server_config import HTTP, STDIO, ServerConfig
@@ -92,7 +93,7 @@ class Connector:
             parameters = StdioServerParameters(
                 command=config.command,
                 args=list(config.args),
-                env=dict(config.env),
+                env=with_safe_git(config.env, config.recipes),
                 cwd=config.cwd or None,
             )
             return stdio(parameters, ErrorLog(self.log_path))
