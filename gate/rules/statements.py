@@ -86,7 +86,7 @@ SHAPES = {
     "pragma": r"[\w.]{1,60}\s{0,9}[=(]",
     "attach": r"(?:database\b|'|\")",
     "lock": r"tables?\b",
-    "set": r"(?:global|role|session|persist)\b",
+    "set": r"(?:global|role|session|persist)\b|@{1,2}\w{1,60}\s{0,9}:?=",
     "do": rf"\$|language\b|'|{NAMED}\(",
     "restore|backup": r"(?:database|log)\b",
     "detach": r"(?:delete|database)\b",
