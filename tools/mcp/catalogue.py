@@ -192,12 +192,12 @@ class _CatalogueBuilder:
         if not from_operator and self.trust in (Trust.BUNDLED, Trust.REVIEWED):
             data = (tool.meta or {}).get(RECIPE_META_KEY)
         if data is None:
-            return Recipe()
+            return self._with_file(Recipe())
         try:
             recipe = (
                 self.recipe_file.recipe(tool.name)
                 if from_operator and self.recipe_file
-                else read_recipe(data)
+                else self._with_file(read_recipe(data))
             )
         except ConfigError as error:
             problems = list(error.problems)
@@ -205,7 +205,11 @@ class _CatalogueBuilder:
             problems = recipe_problems(recipe, tool.name, self.schemas)
         for problem in problems:
             self._report(tool.name, f"is used without its recipe: {problem}")
-        return UNREADABLE_RECIPE if problems else recipe
+        return self._with_file(UNREADABLE_RECIPE) if problems else recipe
+
+    def _with_file(self, recipe: Recipe) -> Recipe:
+        """A recipe that is not in the operator's file, with what that says of each tool of the server."""
+        return self.recipe_file.with_its_own(recipe) if self.recipe_file else recipe
 
     def _with_pin_state(self, spec: ToolSpec) -> ToolSpec:
         pin = self.pins.get(spec.name) if self.pins is not None else None
@@ -224,4 +228,4 @@ class _CatalogueBuilder:
         if not (spec.unread and spec.own_recipe):
             return spec
         own = spec.recipe
-        return replace(spec, recipe=Recipe(cls=own.cls, risk=own.risk, raises=own.raises))
+        return replace(spec, recipe=Recipe(cls=own.cls, risk=own.risk, raises=own.raises, ids=own.ids))

@@ -274,7 +274,11 @@ class RecipeFile:
             found = read_recipe(self.tools[tool])
         else:
             found = self.document.validated(RecipeSection, at=("tools", tool)).to_recipe()
-        return replace(found, raises=(*self.raises, *found.raises), ids=self.ids)
+        return self.with_its_own(found)
+
+    def with_its_own(self, recipe: Recipe) -> Recipe:
+        """The recipe of any tool of the server, with what the file says of each of them."""
+        return replace(recipe, raises=(*self.raises, *recipe.raises), ids=(*self.ids, *recipe.ids))
 
 
 RecipeFiles = Mapping[str, RecipeFile]
