@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.gated_files import Gated, file_readers, gated_files
+from gate.rules.gated_files import Gated, Readers, file_readers, gated_files
 from gate.rules.policy import Matches, Policy
 from gate.rules.ports import Clock, World
 from gate.rules.tool import ToolSpec
@@ -27,17 +27,20 @@ def matching(world: World) -> Matches:
     return matches
 
 
-async def found_gated(world: World, spec: ToolSpec, paths: Sequence[str], channel: str) -> list[Gated]:
-    """Those of these files that the policy keeps from being read at once, which the tool has found or has read, each
-    with each such rule. Raises TooManyFiles where that cannot be told."""
-    readers = file_readers(spec, world.tools.specs())
+async def found_gated(
+    world: World, spec: ToolSpec, args: Mapping[str, Json], paths: Sequence[str], channel: str
+) -> list[Gated]:
+    """Those of these files that the policy keeps from being read at once, which the tool has found or has read when it
+    was called with these arguments, each with each such rule. Raises TooManyFiles where that cannot be told."""
+    readers = file_readers(spec, world.tools.specs(), args)
     work = gated_files(world.policy, readers, paths, channel, matching(world))
     return await in_slices(world.clock, work)
 
 
 def rules_beyond(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> Policy:
     """The policy with those rules alone that keep files from whoever looks at their folder, and that do not hold for
-    this call anyway, which was judged by them then. A secret file may be told of, as long as its content is not."""
+    this call anyway: by the rules of now, which may be others than those that it was decided by. A secret file may be
+    told of, as long as its content is not."""
     looks = (replace(rule, reads=False) for rule in world.policy.rules)
     strict = (rule for rule in looks if rule.keeps_from_reading(channel))
     beyond = tuple(rule for rule in strict if not rule.holds(spec.full_name, args, matching(world)))
@@ -45,7 +48,7 @@ def rules_beyond(world: World, spec: ToolSpec, args: Mapping[str, Json], channel
 
 
 async def told_gated(
-    world: World, policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str
+    world: World, policy: Policy, readers: Readers, paths: Sequence[str], channel: str
 ) -> list[Gated]:
     """Those of these files and folders that this policy keeps from being looked at once by some of the readers, each
     with each such rule. Raises TooManyFiles where that cannot be told."""

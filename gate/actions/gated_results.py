@@ -9,6 +9,7 @@ from gate.actions.file_checks import found_gated, in_slices, matching, rules_bey
 from gate.rules.action import Json
 from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import (
+    Readers,
     TooManyFiles,
     file_readers,
     found_files,
@@ -71,11 +72,11 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
     except TemplateError:
         return Answer(UNCHECKED, is_error=True)
     try:
-        gated = await found_gated(world, call.spec, paths, call.channel)
+        gated = await found_gated(world, call.spec, call.args, paths, call.channel)
         if gated and call.is_confirmed:
             names = names_asked(call.args, targets)
             asked = dict.fromkeys(
-                name for name, _ in await found_gated(world, call.spec, names, call.channel)
+                name for name, _ in await found_gated(world, call.spec, call.args, names, call.channel)
             )
             gated = await in_slices(world.clock, not_asked_for([*asked], gated))
     except TooManyFiles:
@@ -104,12 +105,12 @@ async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer:
         return ""
     if answer.clipped or not isinstance(answer.structured, dict):
         return UNCHECKED
-    readers = file_readers(call.spec, world.tools.specs())
+    readers = file_readers(call.spec, world.tools.specs(), call.args)
     files = told_files(targets, answer.structured)
     folders = told_folders(targets, call.args, answer.structured)
     try:
         gated = await told_gated(world, policy, readers, files, call.channel)
-        gated += await told_gated(world, policy, [call.spec], folders, call.channel)
+        gated += await told_gated(world, policy, Readers([call.spec], call.args), folders, call.channel)
     except TooManyFiles:
         return TOO_MANY_FILES
     return GATED_FOLDER.format(rule=gated[0][1].name) if gated else ""

@@ -244,7 +244,7 @@ async def _kept_because_of_files(
         return False, False
     try:
         paths = found_files(targets, args, answer.structured, answer.text)
-        gated = await found_gated(world, spec, paths, channel)
+        gated = await found_gated(world, spec, args, paths, channel)
     except (TemplateError, TooManyFiles):
         return False, True
     only_private = [is_only_private(rule, spec, channel) for _, rule in gated]

@@ -67,7 +67,7 @@ async def _gated_source(world: World, tool: tuple[str, str], files: Sequence[str
     if spec is None or not files:
         return ""
     try:
-        found = await found_gated(world, spec, files, channel)
+        found = await found_gated(world, spec, {}, files, channel)
     except TooManyFiles:
         return UNCHECKED_SOURCE
     return GATED_SOURCE.format(path=found[0][0], rule=found[0][1].name) if found else ""

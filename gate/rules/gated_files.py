@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from gate.rules.action import CallClass, Json
@@ -13,12 +13,15 @@ from gate.rules.canonical_targets import (
     FormCount,
     Targets,
     forms_below,
+    steps_to,
     touched,
     with_folders,
 )
+from gate.rules.identifiers import Ids
 from gate.rules.name_patterns import NamePattern, name_pattern
-from gate.rules.named_paths import kind_of, names_of_paths, with_paths
+from gate.rules.named_paths import kind_of, names_of_paths, with_paths, without_missing
 from gate.rules.notations import is_file_argument
+from gate.rules.pattern_search import found_patterns
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
 from gate.rules.text_forms import path_variants, without_root
@@ -130,10 +133,19 @@ def _patterns(forms: Iterable[str]) -> list[NamePattern]:
     return [name_pattern(f"*/{form}/*") for form in islice(wild, MOST_PATTERNS)]
 
 
-def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The tools that give what is in a file by its name, the first of which has found it, and the arguments of that
+    call."""
+
+    tools: Sequence[ToolSpec]
+    args: Mapping[str, Json] = field(default_factory=dict)
+
+
+def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, Json]) -> Readers:
     """The tool, and those of `specs` that give what is in a file by its name: of its server, and of a bundled one all
     bundled ones, as they share folders."""
-    return [spec] + [
+    others = [
         one
         for one in specs
         if (one.server == spec.server or one.trust is spec.trust is Trust.BUNDLED)
@@ -141,6 +153,7 @@ def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec]) -> list[ToolSpec]:
         and one.recipe.targets
         and one.recipe.targets.paths
     ]
+    return Readers([spec, *others], args)
 
 
 def is_only_private(rule: Rule, reader: ToolSpec, channel: str) -> bool:
@@ -150,22 +163,24 @@ def is_only_private(rule: Rule, reader: ToolSpec, channel: str) -> bool:
 
 
 def gated_files(
-    policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str], channel: str, matches: Matches
+    policy: Policy, readers: Readers, paths: Sequence[str], channel: str, matches: Matches
 ) -> Iterator[Gated | None]:
     """Each of these files that the operator's rules keep from being read at once where one of the readers is asked for
-    it by name, with each such rule. The first of the readers is the one that has found them. None after each piece of
-    the work, which may take a second in all: other work can have its turn there. Raises TooManyFiles."""
+    it by name, alone or beside the arguments of the call that has found it, with each such rule. None after each piece
+    of the work, which may take a second in all: other work can have its turn there. Raises TooManyFiles."""
     strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
     tests = [
         (rule, _reading(rule, readers, matches))
         for rule in strict
-        if any(rule.names(one.full_name) for one in readers)
+        if any(rule.names(one.full_name) for one in readers.tools)
     ]
     if not tests:
         return
     yield from _counted(paths)
     for path in paths:
-        forms = dict.fromkeys((path, MAILBOX.sub("", path), *forms_below(readers[0].recipe.targets, path)))
+        forms = dict.fromkeys(
+            (path, MAILBOX.sub("", path), *forms_below(readers.tools[0].recipe.targets, path))
+        )
         every = tuple(dict.fromkeys((*forms, *map(without_root, forms))))
         yield None
         for rule, is_about in tests:
@@ -187,23 +202,22 @@ def _counted(paths: Sequence[str]) -> Iterator[None]:
 
 
 def _reading(
-    rule: Rule, readers: Sequence[ToolSpec], matches: Matches
+    rule: Rule, readers: Readers, matches: Matches
 ) -> Callable[[Sequence[str], Sequence[str]], Iterator[bool]]:
     """Whether the rule is about reading a file of these forms by some of these tools, form by form; its arguments may
-    have the second forms as well. A tool that takes no path is given one as the others are."""
+    have the second forms as well."""
     kind = kind_of(rule.schema, rule.texts)
-    others = tuple(name for reader in readers for name in names_of_paths(reader)) or ("path",)
-    named = [reader for reader in readers if rule.names(reader.full_name)]
-    places = dict.fromkeys(names_of_paths(reader) or tuple(dict.fromkeys(others)) for reader in named)
+    named = [reader for reader in readers.tools if rule.names(reader.full_name)]
+    places = _places(named, readers.tools)
+    fits_beside = _beside_arguments(rule, readers, places, matches)
     known: dict[Hashable, bool] = {}
     spares = rule.spares_absolute_paths
 
     def fits(form: str) -> bool:
         of = kind(form)
         if of not in known:
-            known[of] = any(
-                rule.fits(args, matches) for names in places for args in with_paths({}, names, [form])
-            )
+            alone = (args for names in places for args in with_paths({}, names, [form]))
+            known[of] = any(rule.fits(args, matches) for args in alone) or fits_beside(form)
         return known[of]
 
     def is_about(forms: Sequence[str], every: Sequence[str]) -> Iterator[bool]:
@@ -211,3 +225,43 @@ def _reading(
         yield from map(fits, forms if spares else every)
 
     return is_about
+
+
+def _places(named: Sequence[ToolSpec], tools: Sequence[ToolSpec]) -> dict[tuple[str, ...], set[str]]:
+    """The arguments for paths of these tools, with all arguments of those that have them. A tool that takes no path is
+    given one as the others are."""
+    others = tuple(dict.fromkeys(name for one in tools for name in names_of_paths(one))) or ("path",)
+    found: dict[tuple[str, ...], set[str]] = {}
+    for one in named:
+        found.setdefault(names_of_paths(one) or others, set()).update(one.schema.get("properties", ()))
+    return found
+
+
+def _beside_arguments(
+    rule: Rule, readers: Readers, places: Mapping[tuple[str, ...], set[str]], matches: Matches
+) -> Callable[[str], bool]:
+    """Whether the rule is about reading a file of this form beside the arguments of the call that has found it. A rule
+    that is about that call whatever its path has judged it as a whole."""
+    args, paths = readers.args, {steps_to(name)[0] for names in places for name in names}
+    ids = Ids(tuple(dict.fromkeys(name for one in readers.tools for name in one.recipe.names_of_ids)))
+    ids.form(args)
+    in_ids = [*ids.texts(texts_of(args))]
+
+    def fits(given: Json, schema: Json, of_ids: Json) -> bool:
+        if len(found_patterns(rule.texts, [*texts_of(given), *in_ids])) < len({*rule.texts}):
+            return False
+        same = ids.form(given)
+        return schema is None or matches(schema, given) or (same is not None and matches(of_ids, same))
+
+    own = (rule.schema, ids.schema(rule.schema))
+    if all(fits(one, *own) for one in (args, {key: args[key] for key in args.keys() - paths})):
+        return lambda _: False
+    asked = {
+        names: without_missing(rule.schema, paths, known - args.keys() - paths)
+        for names, known in places.items()
+    }
+    return lambda form: any(
+        fits(given, schema, ids.schema(schema))
+        for names, schema in asked.items()
+        for given in with_paths(args, names, [form])
+    )

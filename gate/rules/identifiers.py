@@ -16,62 +16,60 @@ UUID = re.compile(
     r"([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})", re.IGNORECASE
 )
 FLAGS = re.compile(r"\(\?[a-zA-Z]+\)")  # of a whole pattern, which begins with them
-COMPARED = frozenset({"const", "enum"})  # keywords of JSON Schema that hold texts to compare with
+LONGEST_OTHER = 200  # characters of a text in no argument with ids that is searched in upper case, too
+# Keywords of JSON Schema with schemas by name: of the same value, or of one that a reference leads to
+OF_THE_SAME, DEFINITIONS = frozenset({"dependentSchemas"}), frozenset({"$defs", "definitions"})
+OF_THE_REST = frozenset({"additionalProperties", "unevaluatedProperties"})
+Ways = Sequence[Sequence[str]]  # to ids, from a value on; the empty one where the value is an id
 
 
-def id_form(names: Sequence[str], args: Json) -> Json:
-    """The arguments with those of these names (`repo`, `parent.page_id`) in one form for all that their service takes
-    for the same; None where they have no such argument. Some servers take an object as JSON in a text, too."""
-    if not isinstance(args, Mapping):
-        return None
-    count = 0
+class Ids:
+    """The arguments of one call in the form that its service compares ids in, and what rules say of ids in that form.
 
-    def folded_text(text: str) -> str:
-        nonlocal count
-        count += 1
-        return fold(text)
+    `names`: of arguments that hold ids, as `repo` or `parent.page_id`.
+    """
 
-    ways = [name.replace("[]", "").split(".") for name in names]
-    made: Json = {**args, **{way[0]: _opened(args[way[0]]) for way in ways if way[0] in args}}
-    for way in ways:
-        made = _mapped(made, way, folded_text)
-    return made if count else None
+    def __init__(self, names: Sequence[str]) -> None:
+        self.ways = [tuple(name.replace("[]", "").split(".")) for name in names]
+        self.known: dict[str, str] = {}  # each id that was met, and its form
+        self.given = set[str]()  # the arguments that were met
 
+    def form(self, args: Json) -> Json:
+        """The arguments with their ids in one form for all that the service takes for the same; None where they have
+        none. Some servers take an object as JSON in a text, too."""
+        if not self.ways or not isinstance(args, Mapping):
+            return None
+        opened = {way[0]: _opened(args[way[0]]) for way in self.ways if way[0] in args}
+        made: Json = {**args, **opened}
+        self.given.update(opened)
+        met = list[str]()
 
-def id_texts(same: Iterable[str], texts: Iterable[str]) -> Iterator[str]:
-    """The forms of ids that patterns are searched in, besides as they were given: the texts of the arguments in the
-    form of `id_form`, in either case, and UUIDs among all `texts`."""
-    for text in same:
-        if len(text) <= 200:
+        def change(text: str) -> str:
+            met.append(text)
+            if text not in self.known:
+                self.known[text] = fold(text)
+            return self.known[text]
+
+        for way in self.ways:
+            made = _mapped(made, way, change)
+        return made if met else None
+
+    def texts(self, others: Iterable[str]) -> Iterator[str]:
+        """What patterns are searched in besides `others`, the texts of the arguments: ids in either case, and UUIDs and
+        short texts wherever they stand."""
+        for text in self.known.values():
             yield from (text, text.upper())
-    for text in texts:
-        if 32 <= len(text) <= 50 and UUID.fullmatch(text.strip()):
-            dashed = fold(text)
-            yield from (dashed, dashed.replace("-", ""))
+        for text in others if self.ways else ():
+            if len(text) <= LONGEST_OTHER:
+                yield text.upper()
+            if 32 <= len(text) <= 50 and UUID.fullmatch(text.strip()):
+                bare = fold(text).replace("-", "")
+                yield from (fold(text), bare, fold(text).upper(), bare.upper())
 
-
-def folded(schema: Json) -> Json:
-    """A schema that holds for arguments in that form: what texts are compared with is in it as well, and patterns take
-    any case."""
-    if isinstance(schema, list):
-        return [folded(one) for one in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    return {key: _folded_keyword(key, value) for key, value in schema.items()}
-
-
-def _folded_keyword(key: str, value: Json) -> Json:
-    if key in COMPARED:
-        return _folded_texts(value)
-    if key == "pattern" and isinstance(value, str):
-        return value if FLAGS.match(value) else f"(?i:{value})"
-    return folded(value)
-
-
-def _folded_texts(value: Json) -> Json:
-    if isinstance(value, list):
-        return [_folded_texts(one) for one in value]
-    return fold(value) if isinstance(value, str) else value
+    def schema(self, schema: Json) -> Json:
+        """A schema that holds for the arguments that were met, in that form. What it says of anything else stays as it
+        is."""
+        return _folded(schema, [way for way in self.ways if way[0] in self.given])
 
 
 def fold(text: str) -> str:
@@ -79,6 +77,62 @@ def fold(text: str) -> str:
     plain = " ".join(visible_text(text).split()).casefold()
     parts = UUID.fullmatch(plain)
     return "-".join(parts.groups()) if parts else plain
+
+
+def _folded(schema: Json, ways: Ways) -> Json:
+    """The schema of a value from which these ways lead to ids."""
+    if not ways or not isinstance(schema, Mapping):
+        return schema
+    made = {key: _folded_keyword(key, value, ways) for key, value in schema.items() if key != "const"}
+    if "const" in schema:
+        made["allOf"] = [*made.get("allOf", ()), {"enum": _either([schema["const"]], ways)}]
+    return made
+
+
+def _folded_keyword(key: str, value: Json, ways: Ways) -> Json:
+    if isinstance(value, Mapping):
+        return _folded_schemas(key, value, ways)
+    if key == "pattern":
+        return _in_any_case(value) if () in ways else value
+    if isinstance(value, list):
+        return _either(value, ways) if key == "enum" else [_folded(one, ways) for one in value]
+    return value
+
+
+def _folded_schemas(key: str, value: Mapping[str, Json], ways: Ways) -> Json:
+    """What stands under a keyword: a schema, or several by name."""
+    if key == "properties":
+        return {name: _folded(one, _within(ways, name.__eq__)) for name, one in value.items()}
+    if key == "patternProperties":
+        return {name: _folded(one, _within(ways, re.compile(name).search)) for name, one in value.items()}
+    if key in OF_THE_SAME:
+        return {name: _folded(one, ways) for name, one in value.items()}
+    if key in DEFINITIONS:  # of which nobody knows here what they are used for
+        anywhere = list(dict.fromkeys(way[at:] for way in ways for at in range(len(way) + 1)))
+        return {name: _folded(one, anywhere) for name, one in value.items()}
+    return _folded(value, _within(ways, bool) if key in OF_THE_REST else ways)
+
+
+def _within(ways: Ways, leads: Callable[[str], object]) -> Ways:
+    return [way[1:] for way in ways if way and leads(way[0])]
+
+
+def _either(values: Sequence[Json], ways: Ways) -> list[Json]:
+    """These values, and those of them that are another in the form of ids in that form."""
+    made = list(values)
+    for value in values:
+        same = value
+        for way in ways:
+            same = _mapped(same, way, fold)
+        made += [] if same in made else [same]
+    return made
+
+
+def _in_any_case(pattern: str) -> str:
+    flags = FLAGS.match(pattern)
+    if flags is None:
+        return f"(?i:{pattern})"
+    return f"{flags[0][:-1]}i){pattern[flags.end() :]}"
 
 
 def _opened(value: Json) -> Json:

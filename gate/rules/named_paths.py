@@ -9,6 +9,8 @@ from gate.rules.canonical_targets import Targets, steps_to
 from gate.rules.pattern_search import searching
 from gate.rules.tool import ToolSpec
 
+JOINED = frozenset({"allOf", "anyOf"})  # of a schema
+
 
 def names_of_paths(spec: ToolSpec) -> tuple[str, ...]:
     """The arguments by which a tool is told what it touches, as `path` and `call.path`; `sources[]` where it takes a
@@ -101,3 +103,28 @@ def _leaves(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
             yield from _leaves(inner)
     else:
         yield key, value
+
+
+def without_missing(
+    schema: Json, paths: Collection[str], missing: Collection[str], asked: bool = False
+) -> Json:
+    """The schema without what it requires of missing arguments where it asks for one with a path, or stands beside what
+    does: they may have any value."""
+    if not isinstance(schema, Mapping):
+        return schema
+    asked = asked or any(name in paths for name in _asked(schema))
+    made = {
+        key: [without_missing(one, paths, missing, asked) for one in value] if key in JOINED else value
+        for key, value in schema.items()
+    }
+    if asked and "required" in schema:
+        made["required"] = [name for name in schema["required"] if name not in missing]
+    return made
+
+
+def _asked(schema: Json) -> Iterator[str]:
+    """The names of the arguments that a schema asks for, or says something of, in all of its parts that must hold."""
+    if isinstance(schema, Mapping):
+        yield from (*schema.get("required", ()), *schema.get("properties", ()))
+        for one in schema.get("allOf", ()):
+            yield from _asked(one)

@@ -10,17 +10,14 @@ from functools import lru_cache
 
 from gate.rules import command_tools
 from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
+from gate.rules.call_forms import CallForms
 from gate.rules.canonical_targets import (
     Targets,
-    argument_variants,
     content_paths,
     has_broken_path,
-    reported_forms,
     too_many_targets,
-    without_roots,
 )
-from gate.rules.identifiers import folded, id_form, id_texts
-from gate.rules.named_paths import as_arguments, told_apart
+from gate.rules.identifiers import Ids
 from gate.rules.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
@@ -342,42 +339,35 @@ def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | Non
 def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
-    given = [args, *_requested_args(spec, args)]
-    targets = spec.recipe.targets
-    ids = (*spec.recipe.ids, *(targets.ids if targets else ()))
-    with_ids = id_form(ids, args) if ids else None
-    reported = reported_forms(targets)
-    inner = without_roots(reported)
-    forms = [*given, *(form for one in given for form in argument_variants(targets, one, False, reported))]
-    relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
-    every = [*forms, *relative]
+    forms = CallForms.of(spec, [args, *_requested_args(spec, args)])
+    ids = Ids(spec.recipe.names_of_ids)
+    with_ids = forms.with_ids(ids)
 
-    def seen(rule: Rule) -> Iterator[Json]:
-        spares = rule.spares_absolute_paths
-        yield from forms if spares else every
-        told = reported if spares else [*reported, *inner]
-        yield from as_arguments(spec, given, told_apart(rule.schema, rule.texts, told)) if rule.schema else ()
+    def is_about(rule: Rule) -> bool:
+        seen = forms.held_against(rule.schema, rule.texts, rule.spares_absolute_paths)
+        return rule.holds_any(spec.full_name, seen, matches) or _holds_ids(rule, ids, with_ids, matches)
 
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
-    texts = list(dict.fromkeys(text for form in every for text in texts_of(form)))
-    texts += id_texts(texts_of(with_ids), texts_of(args)) if ids else ()
+    texts = list(dict.fromkeys(text for form in forms.every for text in texts_of(form)))
+    texts += list(ids.texts(texts))
     first = as_long_together(texts, MOST_SEARCHED)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
     found = found_patterns(_patterns(others), texts) | found_patterns(_patterns(bounded), first)
-    holding = [
-        rule
-        for rule in named
-        if found.issuperset(rule.texts)
-        and (rule.holds_any(spec.full_name, seen(rule), matches) or _holds_ids(rule, with_ids, matches))
-    ]
+    holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
     return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
 
 
-def _holds_ids(rule: Rule, with_ids: Json, matches: Matches) -> bool:
+def _holds_ids(rule: Rule, ids: Ids, forms: CallForms | None, matches: Matches) -> bool:
     """Whether a rule of which each pattern is found holds for the arguments in the form that ids have."""
-    return with_ids is not None and (rule.schema is None or matches(folded(rule.schema), with_ids))
+    if forms is None or rule.schema is None:
+        return forms is not None
+    schema = ids.schema(rule.schema)
+    if schema == rule.schema:  # it says nothing of them, so each other form has been held against it
+        return any(matches(schema, form) for form in forms.given)
+    seen = forms.held_against(schema, rule.texts, rule.spares_absolute_paths)
+    return any(matches(schema, form) for form in seen)
 
 
 def _patterns(rules: Iterable[Rule]) -> set[str]:

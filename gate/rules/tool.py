@@ -166,6 +166,11 @@ class Recipe:
     targets: Targets | None = None  # None: nothing is known of its arguments
     ids: Sequence[str] = ()  # arguments of its server's tools that hold names in any case, or UUIDs
 
+    @property
+    def names_of_ids(self) -> tuple[str, ...]:
+        """The arguments of this tool, and of its server's tools, that hold ids."""
+        return (*self.ids, *(self.targets.ids if self.targets else ()))
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:

@@ -70,7 +70,7 @@ def kept(file: str, tool: str, args: dict[str, Json], text: str) -> bool:
         paths = found_files(targets, args, None, text)
     except TemplateError:
         return True
-    return any(gated_files(POLICY, file_readers(spec, every), paths, "C1", matches))
+    return any(gated_files(POLICY, file_readers(spec, every, args), paths, "C1", matches))
 
 
 # GitHub

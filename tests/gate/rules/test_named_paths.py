@@ -10,7 +10,7 @@ import pytest
 
 from gate.rules.action import Approvers, CallClass, Json, Verdict
 from gate.rules.canonical_targets import Root, Targets
-from gate.rules.gated_files import MOST_FILES, Gated, gated_files
+from gate.rules.gated_files import MOST_FILES, Gated, Readers, gated_files
 from gate.rules.named_paths import names_of_others, names_of_paths, told_apart
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Recipe, ToolSpec, Trust
@@ -204,7 +204,7 @@ def test_a_folder_of_thousands_of_files_is_held_against_schemas_in_time() -> Non
 
 
 def gated(policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str]) -> list[Gated]:
-    return [one for one in gated_files(policy, readers, paths, "C", matches) if one]
+    return [one for one in gated_files(policy, Readers(readers), paths, "C", matches) if one]
 
 
 def test_a_result_about_thousands_of_files_is_held_against_schemas_in_time() -> None:

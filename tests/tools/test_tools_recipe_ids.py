@@ -1,0 +1,259 @@
+"""Rules about ids that a service takes in several forms, alone and together with other arguments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gate.rules.action import CallClass, Json, Verdict
+from gate.rules.canonical_targets import with_canonical_paths
+from gate.rules.gated_files import file_readers, found_files, gated_files
+from gate.rules.policy import Policy, Rule, decide
+from gate.rules.tool import ToolSpec, Trust
+from tests.patterns import seconds
+from tools.mcp.schema import problems
+from tools.recipes.check import load_recorded_schemas
+from tools.recipes.reader import load_recipes
+
+FOLDER = Path(__file__).parents[2] / "manifests" / "tools"
+FILES, RECORDED = load_recipes(FOLDER), load_recorded_schemas(FOLDER)
+UUID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+BARE = UUID.replace("-", "").upper()
+LIMIT = 0.15
+
+
+def spec(file: str, tool: str) -> ToolSpec:
+    schema, recipe = RECORDED[file].schemas[tool].input_schema, FILES[file].recipe(tool)
+    return ToolSpec("s", tool, tool, "", schema, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe)
+
+
+def matches(schema: Any, value: Json) -> bool:
+    return not problems(schema, value)
+
+
+def judged(tool: ToolSpec, args: dict[str, Json], rule: Rule) -> Any:
+    args = with_canonical_paths(tool.recipe.targets, args)
+    return decide(Policy("p", (rule,)), tool, args, "C1", matches)
+
+
+def holds(file: str, tool: str, args: dict[str, Json], rule: Rule) -> bool:
+    return bool(judged(spec(file, tool), args, rule).rule == rule.name)
+
+
+def rule(how: dict[str, Any] | None = None, **properties: Json) -> Rule:
+    schema = {"required": [*properties], "properties": properties}
+    return Rule("r", ("*",), schema=schema, **how or {"deny": True})
+
+
+def text(*patterns: str) -> Rule:
+    return Rule("r", ("*",), deny=True, texts=patterns)
+
+
+SALARIES: dict[str, Json] = {
+    "owner": {"const": "acme"},
+    "repo": {"enum": ["Payroll", 1]},
+    "path": {"pattern": "^hr/"},
+}
+
+
+@pytest.mark.parametrize("tool", ["get_file_contents", "create_or_update_file"])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+@pytest.mark.parametrize(
+    "path", ["hr/a.csv", "/hr/a.csv", "hr%2Fa.csv", "%68r/a.csv", "./hr/a.csv", "x/../hr/a"]
+)
+@pytest.mark.parametrize("owner", ["acme", "Acme", " ACME"])
+def test_a_rule_about_a_repository_and_a_path_holds_for_any_form_of_both(
+    owner: str, path: str, file: str, tool: str
+) -> None:
+    args: dict[str, Json] = {"owner": owner, "repo": "payroll", "path": path}
+    assert holds(file, tool, args, rule(**SALARIES))
+    assert not holds(file, tool, {**args, "owner": "acme2"}, rule(**SALARIES))
+    assert not holds(file, tool, {**args, "path": "docs/a.csv"}, rule(**SALARIES))
+
+
+@pytest.mark.parametrize("how", [{"deny": True}, {"at_least": CallClass.DESTRUCTIVE}, {"private": True}])
+def test_a_rule_that_denies_asks_or_keeps_private_holds_for_an_id_and_a_path(how: dict[str, Any]) -> None:
+    args: dict[str, Json] = {"owner": "Acme", "repo": "PAYROLL", "path": "/hr/a.csv"}
+    tool = spec("server-github", "get_file_contents")
+    kept = judged(tool, args, rule(how, **SALARIES))
+    assert (kept.verdict is Verdict.DENY, kept.verdict is Verdict.TYPED, kept.private) == (
+        "deny" in how,
+        "at_least" in how,
+        "private" in how,
+    )
+    open_to_all = judged(tool, {**args, "repo": "docs"}, rule(how, **SALARIES))
+    assert (open_to_all.verdict, open_to_all.private) == (Verdict.RUN, False)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"const": "README.md"}, {"enum": ["README.md"]}, {"pattern": "^README"}, {"pattern": "^[^a-z]+[.]md$"}],
+)
+def test_what_a_rule_says_beside_an_id_keeps_its_case(wanted: Json) -> None:
+    args: dict[str, Json] = {"owner": "Acme", "repo": "a", "path": "README.md"}
+    of = rule(owner={"const": "acme"}, path=wanted)
+    assert holds("server-github", "get_file_contents", args, of)
+    spared = rule(owner={"const": "acme"}, path={"not": {"pattern": "^public/"}})
+    assert holds("server-github", "get_file_contents", {**args, "path": "PUBLIC/x"}, spared)
+    assert not holds("server-github", "get_file_contents", {**args, "path": "public/x"}, spared)
+
+
+KEYS = ",".join([*(f"web-{number}" for number in range(60)), "pay-1"])
+
+
+@pytest.mark.parametrize("keys", ["WEB-1,PAY-2", "web-1,pay-2", "Web-1, Pay-2", KEYS])
+@pytest.mark.parametrize(
+    "of", [text("^PAY-"), text("^PAY-", "[0-9]$"), rule(issue_keys={"pattern": "^PAY-"})]
+)
+def test_a_rule_about_a_key_holds_for_a_list_of_keys_in_one_text(keys: str, of: Rule) -> None:
+    tool = "jira_get_issues_development_info"
+    assert holds("mcp-atlassian", tool, {"issue_keys": keys}, of)
+    assert not holds("mcp-atlassian", tool, {"issue_keys": "web-1,web-2"}, of)
+
+
+@pytest.mark.parametrize("wanted", [{"const": "PAY"}, {"enum": ["PAY", "HR"]}, {"pattern": "^PAY$"}])
+def test_a_rule_about_a_project_holds_for_a_list_of_projects_in_one_text(wanted: Json) -> None:
+    of = rule(projects_filter=wanted)
+    assert holds("mcp-atlassian", "jira_search", {"jql": "x", "projects_filter": "web,pay"}, of)
+    assert not holds("mcp-atlassian", "jira_search", {"jql": "x", "projects_filter": "web,docs"}, of)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(?s)^PAY-", r"(?a)^PAY-\d", "(?m)^PAY-", "(?x)^PAY- # all", "(?s)(?m)^PAY-"]
+)
+def test_a_pattern_with_flags_holds_for_an_id_in_any_case(pattern: str) -> None:
+    of = rule(issue_key={"pattern": pattern})
+    assert all(
+        holds("mcp-atlassian", "jira_get_issue", {"issue_key": key}, of)
+        for key in ("PAY-1", "pay-1", "Pay-1")
+    )
+    assert not holds("mcp-atlassian", "jira_get_issue", {"issue_key": "WEB-1"}, of)
+
+
+@pytest.mark.parametrize("key", ["PAY", "pay"])
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_rule_about_a_project_holds_for_each_issue_of_a_batch(key: str, as_text: bool) -> None:
+    issues: Json = [{"project_key": "WEB"}, {"project_key": key, "summary": "x"}]
+    of = rule(issues={"contains": {"properties": {"project_key": {"const": "PAY"}}}})
+    for one in (of, text("^PAY$")):
+        args: dict[str, Json] = {"issues": json.dumps(issues) if as_text else issues}
+        assert holds("mcp-atlassian", "jira_batch_create_issues", args, one)
+
+
+@pytest.mark.parametrize("wanted", [UUID, UUID.upper(), BARE, BARE.lower()])
+@pytest.mark.parametrize("said", [UUID, UUID.upper(), BARE, BARE.lower()])
+def test_a_rule_about_a_page_holds_where_it_is_compared_as_an_object_or_named_in_json(
+    said: str, wanted: str
+) -> None:
+    parent: Json = {"type": "page_id", "page_id": said}
+    for whole in ({"const": {**parent, "page_id": wanted}}, {"enum": [1, {**parent, "page_id": wanted}]}):
+        assert holds(
+            "notion-mcp-server", "API-post-page", {"parent": parent, "properties": {}}, rule(parent=whole)
+        )
+        assert holds("notion-mcp-server", "API-post-page", {"parent": json.dumps(parent)}, rule(parent=whole))
+    inside = json.dumps({"a": {"relation": [{"id": said}]}})
+    assert holds("notion-mcp-server", "API-patch-page", {"page_id": "x", "properties": inside}, text(wanted))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [{"properties": {"issue_key": {"const": "PAY-1"}}}]},
+        {"anyOf": [{"properties": {"issue_key": {"anyOf": [{"const": "PAY-1"}, {"const": "HR-1"}]}}}]},
+        {"properties": {"issue_key": {"$ref": "#/$defs/key"}}, "$defs": {"key": {"const": "PAY-1"}}},
+        {"patternProperties": {"_key$": {"const": "PAY-1"}}},
+        {"additionalProperties": {"enum": ["PAY-1"]}},
+        {"properties": {"issue_key": {"const": "PAY-1", "enum": ["PAY-1", "PAY-2"]}}},
+        {"not": {"properties": {"issue_key": {"not": {"const": "PAY-1"}}}}},
+    ],
+)
+def test_an_id_is_compared_wherever_a_schema_names_it(schema: Json) -> None:
+    assert isinstance(schema, dict)
+    of = Rule("r", ("*",), deny=True, schema=schema)
+    assert holds("mcp-atlassian", "jira_get_issue", {"issue_key": "pay-1"}, of)
+    assert not holds("mcp-atlassian", "jira_get_issue", {"issue_key": "web-1"}, of)
+
+
+@pytest.mark.parametrize("args", [{"owner": "acme", "path": "hr/a"}, {"owner": "Acme", "path": "hr/a"}])
+def test_a_rule_that_spares_an_id_and_a_path_spares_them_as_it_writes_them(args: dict[str, Json]) -> None:
+    spared = {"properties": {"owner": {"const": "Acme"}, "path": {"const": "hr/a"}}}
+    of = Rule("r", ("*",), deny=True, schema={"not": spared})
+    assert holds("server-github", "get_file_contents", {**args, "repo": "x"}, of) is (args["owner"] == "acme")
+
+
+HOSTILE: dict[str, Json] = {
+    "keys in a text": ",".join(f"Web-{number}" for number in range(690)) + "," + "K" * 55_000,
+    "keys in a list": [f"Web-{number}" for number in range(5_000)],
+    "one long key": "Ab" * 30_000,
+    "long keys": ["Ab c/" * 50 + str(number) for number in range(230)],
+    "characters of two scripts": ["Aб" * 20 + str(number) for number in range(600)],
+}
+
+
+@pytest.mark.parametrize("given", HOSTILE.values(), ids=HOSTILE)
+def test_no_ids_take_long_to_be_held_against_rules(given: Json) -> None:
+    policy = Policy("p", (rule(issue_ids_or_keys={"pattern": "^PAY-"}), text("^PAY-")))
+    tool = spec("mcp-atlassian", "jira_batch_get_changelogs")
+    run = lambda: decide(policy, tool, {"issue_ids_or_keys": given}, "C1", matches)  # noqa: E731
+    assert seconds(run, 3, LIMIT) < LIMIT
+
+
+# Files that a read has found
+
+
+def kept(file: str, tool: str, args: dict[str, Json], rule: Rule, path: str = "hr/salaries.csv") -> bool:
+    """Whether the rule keeps what this read has found at the path."""
+    every = [spec(file, name) for name in FILES[file].tools if name in RECORDED[file].schemas]
+    finder = next(one for one in every if one.name == tool)
+    answer = json.dumps([{"filename": path, "patch": "@@ 98000"}])
+    paths = found_files(finder.recipe.targets, args, None, answer) if finder.recipe.targets else ()
+    assert paths == (path,)
+    return any(gated_files(Policy("p", (rule,)), file_readers(finder, every, args), paths, "C1", matches))
+
+
+@pytest.mark.parametrize("how", [{"deny": True}, {"at_least": CallClass.WRITE}, {"private": True}])
+@pytest.mark.parametrize("owner", ["acme", "Acme"])
+@pytest.mark.parametrize("tool", ["get_pull_request_files", "get_pull_request_comments"])
+def test_a_rule_about_a_repository_and_a_path_keeps_what_a_read_of_that_repository_finds(
+    tool: str, owner: str, how: dict[str, Any]
+) -> None:
+    args: dict[str, Json] = {"owner": owner, "repo": "payroll", "pull_number": 7}
+    assert kept("server-github", tool, args, rule(how, **SALARIES))
+    assert not kept("server-github", tool, {**args, "repo": "docs"}, rule(how, **SALARIES))
+    assert not kept("server-github", tool, args, rule(how, **SALARIES), "docs/a.csv")
+
+
+def test_a_rule_about_a_repository_and_a_path_keeps_what_a_search_finds_in_any_repository() -> None:
+    assert kept("server-github", "search_code", {"q": "salary"}, rule(**SALARIES))
+    assert not kept("server-github", "search_code", {"q": "salary"}, rule(**SALARIES), "docs/a.csv")
+    parts = [{"required": [name], "properties": {name: wanted}} for name, wanted in SALARIES.items()]
+    together = Rule("r", ("*",), deny=True, schema={"allOf": parts})
+    assert kept("server-github", "search_code", {"q": "salary"}, together)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        rule(owner={"const": "acme"}),
+        rule(content={"pattern": "x"}, path={"pattern": "^hr/"}),
+        Rule(
+            "r",
+            ("*",),
+            deny=True,
+            schema={"anyOf": [rule(owner={"const": "acme"}).schema, {"required": ["x"]}]},
+        ),
+    ],
+    ids=["no path", "an argument that no reader has", "a choice"],
+)
+def test_a_rule_that_no_read_of_a_file_could_meet_keeps_nothing_of_a_search(of: Rule) -> None:
+    assert not kept("server-github", "search_code", {"q": "salary"}, of)
+
+
+@pytest.mark.parametrize("owner", ["acme", "Acme"])
+def test_a_rule_that_has_judged_the_call_whatever_its_path_keeps_nothing_that_it_finds(owner: str) -> None:
+    args: dict[str, Json] = {"owner": owner, "repo": "payroll", "pull_number": 7}
+    of = rule({"at_least": CallClass.WRITE}, owner={"const": "acme"})
+    assert not kept("server-github", "get_pull_request_files", args, of)
