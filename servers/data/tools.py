@@ -192,7 +192,7 @@ class Tools:
     def preview_write_sqlite(self, path: DatabaseArg, changes: ChangesArg) -> RowsPlan:
         """Show every row that write_sqlite would change, tried on a copy in memory. Changes nothing."""
         place = path_arguments.file(self.roots, path)
-        plan = writing.preview(place, changes)
+        plan = writing.preview(place, changes, self.clock())
         if plan.get("rows") == 0:
             raise ToolError("That would change nothing: the rows have these values already.")
         return _plan(place, plan)
@@ -200,7 +200,7 @@ class Tools:
     @spoken
     def preview_restore_rows(self, record: RecordArg) -> RowsPlan:
         """Show every row that restore_rows would put back. Changes nothing."""
-        return _plan(*writing.preview_back(self.roots, record))
+        return _plan(*writing.preview_back(self.roots, record, self.clock()))
 
     @spoken
     def check_rows(self, record: RecordArg) -> RowsState:

@@ -11,7 +11,7 @@ import stat
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple
@@ -179,17 +179,23 @@ class Written(NamedTuple):
     kept: str  # fingerprint of the record
 
 
-def preview(place: Place, changes: Sequence[Change]) -> dict[str, Any]:
+def preview(place: Place, changes: Sequence[Change], at: datetime) -> dict[str, Any]:
     """What changing the rows would do: the fields of RowsPlan. The file is only read."""
     with sources.reading(place) as file:
-        told = sources.asked(file, place.said, "preview", _json(changes), most=MOST_CHARACTERS)
+        told = sources.asked(
+            file, place.said, "preview", _json(changes), at=_moment(at), most=MOST_CHARACTERS
+        )
     return _plan(place.said, told)
 
 
-def preview_back(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "milliseconds")
+
+
+def preview_back(roots: Roots, record: str, at: datetime) -> tuple[Place, dict[str, Any]]:
     """The same for putting the rows of a record back, with its database."""
     with load(roots, record) as (place, kept, fingerprint), sources.reading(place) as file:
-        told = sources.asked(file, place.said, "preview_back", kept, most=MOST_CHARACTERS)
+        told = sources.asked(file, place.said, "preview_back", kept, at=_moment(at), most=MOST_CHARACTERS)
     return place, {**_plan(place.said, told), "kept": fingerprint}
 
 
@@ -199,7 +205,7 @@ def _plan(said: str, answer: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
 
 
 def write(place: Place, changes: Sequence[Change], expected: str | None, at: datetime) -> Written:
-    """Carry the changes out. `expected`: digest of the rows as they were shown. Raises ToolError."""
+    """Carry the changes out. `expected`: digest of the rows before and after, as they were shown. Raises ToolError."""
     return _made(place, at, "write", _json(changes), expected)
 
 
@@ -227,7 +233,7 @@ def _made(place: Place, at: datetime, task: str, given: Blob, expected: str | No
         before = _copied(reader, place.said, copy)
         seconds = BACK_SECONDS if task == "restore" else None
         told, _ = sources.asked(
-            reader, place.said, task, given, seconds=seconds, into=made, expected=expected
+            reader, place.said, task, given, seconds=seconds, into=made, at=_moment(at), expected=expected
         )
         kept, after = _parted(made, told, place.said)
         if not sum(told["counts"].values()):

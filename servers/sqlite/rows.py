@@ -319,12 +319,34 @@ class Later(str):
     """Stands for a value that nobody knows before it is done: a time of day, a number by chance."""
 
 
-def later(rows: Sequence[Touched], other: Sequence[Touched]) -> list[Touched]:
-    """The rows of one trial, with Later for each value that came out otherwise in the other."""
+Given = frozenset[tuple[str, str]]  # tables, each with a column
+
+
+def given(changes: Sequence[Change]) -> Given:
+    """The columns that changes give values for."""
+    return frozenset((change["table"], name) for change in changes for name in _pairs(change["values"]))
+
+
+def later(rows: Sequence[Touched], other: Sequence[Touched], given: Given) -> list[Touched]:
+    """The rows of one trial, with Later for each value that came out otherwise in the other. Raises Refused where that
+    would hide which rows this is about, or what becomes of a value that was given."""
     elsewhere = {(row.shape, row.key): row.after for row in other}
-    if elsewhere.keys() != {(row.shape, row.key) for row in rows}:
+    stays = {key: after is None for key, after in elsewhere.items()}
+    if stays != {(row.shape, row.key): row.after is None for row in rows}:
         raise Refused("Which row this is about depends on chance or on the time. Do this one by hand.")
-    return [replace(row, after=_known(row.after, elsewhere[row.shape, row.key])) for row in rows]
+    found = [replace(row, after=_known(row.after, elsewhere[row.shape, row.key])) for row in rows]
+    for row in found:
+        _must_be_known(row, given)
+    return found
+
+
+def _must_be_known(row: Touched, given: Given) -> None:
+    for name, value in zip(row.shape.columns, row.after or (), strict=False):
+        if isinstance(value, Later) and (row.shape.table, name) in given:
+            raise Refused(
+                f"What {name} of {row.shape.table} becomes depends on chance or on the time, whatever is given for it. "
+                "Leave that column out, or do this one by hand."
+            )
 
 
 def _known(one: Image | None, other: Image | None) -> Image | None:
@@ -380,6 +402,8 @@ def encoded(image: Image | None) -> list[object] | None:
 
 
 def _encode(value: Stored) -> object:
+    if isinstance(value, Later):
+        return {"later": True}
     if isinstance(value, bytes):
         return {"blob": value.hex()}
     return {"real": value.hex()} if isinstance(value, float) else value
@@ -397,8 +421,8 @@ def _decode(value: object) -> Stored:
     return value
 
 
-def digest(rows: Iterable[tuple[str, Image, Image | None]]) -> str:
+def digest(rows: Iterable[tuple[str, *tuple[Image | None, ...]]]) -> str:
     """SHA-256 over tables, keys and images: the same for the same rows, whatever else the database holds."""
-    told = [[table, encoded(key), encoded(image)] for table, key, image in rows]
+    told = [[table, *map(encoded, images)] for table, *images in rows]
     text = json.dumps(sorted(told, key=json.dumps), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,6 +1,7 @@
 """Questions to a database, and changes of rows tried and made on copies in memory. Runs in the sandbox.
 
-Changes run with the clock and chance frozen. Answers are JSON in the bytes, hardly longer than what a tool answers: to
+A change is tried, and made, with the clock stopped and chance replaced: nothing in a database can tell a trial from the
+change itself. Answers are JSON in the bytes, hardly longer than what a tool answers: to
 parse a large one would hold up the other threads of a bot. The rows of a whole table are for another task.
 """
 
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import shake_256
 from itertools import count
 from typing import Any
@@ -21,7 +24,7 @@ from servers.sandbox.protocol import Refused, first_of
 from servers.sqlite import reading, rows
 from servers.sqlite.files import LARGEST_CHANGED
 from servers.sqlite.reading import Asked, limited, opened, spoken
-from servers.sqlite.rows import Image, Later, Stored, Touched, Watch, exact, shapes
+from servers.sqlite.rows import Given, Image, Later, Stored, Touched, Watch, exact, shapes
 
 Answer = tuple[dict[str, Any], bytes]
 Task = Callable[..., Answer]
@@ -30,7 +33,7 @@ _KEYWORDS = {"current_date": "date", "current_time": "time", "current_timestamp"
 
 
 def stop(copy: sqlite3.Connection, plain: sqlite3.Connection, moment: str) -> None:
-    """Make this the time for everything that runs in the copy, and what chance gives depend on it alone.
+    """Make this the time for everything that runs in the copy, and replace what chance gives.
 
     `plain` is a connection to nothing, that knows how to reckon with dates.
     """
@@ -38,9 +41,13 @@ def stop(copy: sqlite3.Connection, plain: sqlite3.Connection, moment: str) -> No
         copy.create_function(name, -1, _at(plain, name, moment), deterministic=True)
     for keyword, name in _KEYWORDS.items():
         copy.create_function(keyword, 0, _at(plain, name, moment))
-    thrown = count()
-    copy.create_function("random", 0, lambda: _chance(moment, next(thrown)))
-    copy.create_function("randomblob", 1, lambda size: _bytes(moment, next(thrown), size))
+    seed, thrown = secrets.token_bytes(32), count()
+
+    def thrown_bytes(size: int) -> bytes:
+        return shake_256(seed + next(thrown).to_bytes(8)).digest(size)
+
+    copy.create_function("random", 0, lambda: int.from_bytes(thrown_bytes(8), signed=True))
+    copy.create_function("randomblob", 1, lambda size: thrown_bytes(_size(plain, size)))
 
 
 def _at(plain: sqlite3.Connection, name: str, moment: str) -> Callable[..., Any]:
@@ -54,13 +61,12 @@ def _at(plain: sqlite3.Connection, name: str, moment: str) -> Callable[..., Any]
     return told
 
 
-def _chance(moment: str, number: int) -> int:
-    return int.from_bytes(shake_256(f"{moment} {number}".encode()).digest(8), signed=True)
-
-
-def _bytes(moment: str, number: int, size: Any) -> bytes:
-    wanted = size if isinstance(size, int) and 1 <= size <= 1 << 20 else 1
-    return shake_256(f"{moment} {number}".encode()).digest(wanted)
+def _size(plain: sqlite3.Connection, size: Any) -> int:
+    """How many bytes randomblob gives: as SQLite reads its argument, and no more than fit into a database."""
+    wanted: int = plain.execute("SELECT max(1, ifnull(CAST(? AS INTEGER), 1))", [size]).fetchone()[0]
+    if wanted > LARGEST_CHANGED:
+        raise ValueError("string or blob too big")
+    return wanted
 
 
 _ROLLBACK, _VERSIONS = (
@@ -72,40 +78,60 @@ Doing = Callable[[Watch, Base], None]
 
 
 @dataclass(frozen=True)
+class Moment:
+    """When a change is tried or made, and whether foreign keys are held."""
+
+    at: str  # in UTC, as SQLite writes it
+    strict: bool = True
+
+    @property
+    def other(self) -> Moment:
+        """A minute later: whatever comes out otherwise is only known when it is done."""
+        later = datetime.fromisoformat(self.at) + timedelta(minutes=1, seconds=1, milliseconds=100)
+        return Moment(later.isoformat(" ", "milliseconds"), self.strict)
+
+
+@dataclass(frozen=True)
 class Done:
-    """The rows that a change touched, and the bytes of the database after it."""
+    """The rows that a change touches, and the bytes of the database after it."""
 
     touched: list[Touched]
     image: bytes
 
 
-def trial(asked: Asked, doing: Doing, strict: bool) -> tuple[list[Touched], bool]:
-    """The rows that `doing` would change, and whether they could be put back exactly.
-
-    It is tried at two times of day: a value that differs then is only known when it is done.
-    """
+def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> tuple[list[Touched], bool]:
+    """The rows that `doing` would change, and whether they could be put back exactly."""
     data = image(asked)
-    with opened(asked) as now:
+    with _done_at(asked, data, doing, moment) as (watch, now, touched):
+        rows.record(touched)  # what no record holds is refused before it is shown
+        back = _may_be_copied(watch.base) and _turns_back(watch, now, touched)
+    return _shown(asked, data, doing, moment, given, touched), back
+
+
+def _shown(
+    asked: Asked, data: bytes, doing: Doing, moment: Moment, given: Given, touched: list[Touched]
+) -> list[Touched]:
+    """These rows, with Later for every value that comes out otherwise a minute later."""
+    with _done_at(asked, data, doing, moment.other) as (_, _, other):
+        return rows.later(touched, other, given)
+
+
+@contextmanager
+def _done_at(
+    asked: Asked, data: bytes, doing: Doing, moment: Moment
+) -> Iterator[tuple[Watch, Base, list[Touched]]]:
+    """A copy to which `doing` is done, with the database as it was, and the rows that differ."""
+    with opened(asked) as now, copied(data) as copy, closing(_nowhere()) as plain:
         now.text_factory = str
-        touched, back = _tried(asked, data, now, (doing, strict, "2001-02-03 04:05:06"))
-        other, _ = _tried(asked, data, now, (doing, strict, "2012-11-10 19:18:17"))
-        return rows.later(touched, other), back
-
-
-def _tried(asked: Asked, data: bytes, now: Base, what: tuple[Doing, bool, str]) -> tuple[list[Touched], bool]:
-    doing, strict, moment = what
-    with copied(data) as copy, closing(_nowhere()) as plain:
-        limited(now, asked.seconds)
         limited(copy, asked.seconds)
-        rows.settled(copy, strict)
-        stop(copy, plain, moment)
+        rows.settled(copy, moment.strict)
+        stop(copy, plain, moment.at)
         watch = Watch(copy)
         copy.execute("BEGIN")
         doing(watch, now)
         touched = watch.touched(now)
         copy.execute("COMMIT")
-        rows.record(touched)  # the one that is kept has as many bytes, but for what chance and the time give
-        return touched, _may_be_copied(copy) and _turns_back(watch, now, touched)
+        yield watch, now, touched
 
 
 def _may_be_copied(base: Base) -> bool:
@@ -153,44 +179,43 @@ def _nowhere() -> Base:
     return sqlite3.connect(":memory:", isolation_level=None)
 
 
-@contextmanager
-def _transaction(asked: Asked, data: bytes, strict: bool) -> Iterator[tuple[Watch, Base]]:
-    with opened(asked) as now, copied(data) as copy:
-        now.text_factory = str
-        rows.settled(copy, strict)
-        limited(now, asked.seconds)
-        limited(copy, asked.seconds)
-        copy.execute("BEGIN")
-        yield Watch(copy), now
-
-
-def _after(watch: Watch, now: Base, data: bytes) -> Done:
-    touched = watch.touched(now)
-    watch.base.execute("COMMIT")
-    after = watch.base.serialize()
+def _made(asked: Asked, data: bytes, doing: Doing, moment: Moment) -> Done:
+    with _done_at(asked, data, doing, moment) as (watch, _, touched):
+        after = watch.base.serialize()
     return Done(touched, after[: _VERSIONS.start] + data[_VERSIONS] + after[_VERSIONS.stop :])
 
 
-def write(asked: Asked, given: bytes, *, expected: str | None) -> Answer:
-    """Carry the changes out on a copy. `expected`: digest of the rows as they were shown. Raises Refused."""
-    data = image(asked)
-    with _transaction(asked, data, strict=True) as (watch, now):
-        rows.apply(watch.base, watch.tables, json.loads(given))
-        done = _after(watch, now, data)
-    if expected is not None and was(done.touched) != expected:
-        raise Refused(f"{asked.said} has changed since it was shown. Look at the rows again, then ask again.")
+def write(asked: Asked, changes: bytes, *, at: str, expected: str | None) -> Answer:
+    """Carry the changes out on a copy. `expected`: digest of the rows before and after, as they were shown. Raises
+    Refused, also where this is now another change than that."""
+    data, moment = image(asked), Moment(at)
+    doing, given = _applied(changes)
+    done = _made(asked, data, doing, moment)
+    if expected is not None and both(_shown(asked, data, doing, moment, given, done.touched)) != expected:
+        raise Refused(
+            f"{asked.said}, or what this does to it, has changed since it was shown. Look at the rows again, then ask "
+            "again."
+        )
     return _done(done)
 
 
-def restore(asked: Asked, given: bytes, *, expected: str | None) -> Answer:
+def _applied(changes: bytes) -> tuple[Doing, Given]:
+    """What carries these changes out, and the columns that they give values for."""
+    asked_for = json.loads(changes)
+    return lambda watch, _: rows.apply(watch.base, watch.tables, asked_for), rows.given(asked_for)
+
+
+def restore(asked: Asked, given: bytes, *, at: str, expected: str | None) -> Answer:
     """Put the rows of a record back, on a copy. `expected`: digest of the rows now; None: as the change left them."""
-    data = image(asked)
-    with _transaction(asked, data, strict=False) as (watch, now):
+    kept = json.loads(given)
+
+    def doing(watch: Watch, now: Base) -> None:
         broken = _orphans(watch.base)
-        rows.put_back(watch, now, _as_they_were(watch, now, json.loads(given), expected))
+        rows.put_back(watch, now, _as_they_were(watch, now, kept, expected))
         if _orphans(watch.base) - broken:
             raise Refused(f"Other rows of {asked.said} refer to these by now. Change those first.")
-        return _done(_after(watch, now, data))
+
+    return _done(_made(asked, image(asked), doing, Moment(at, strict=False)))
 
 
 def _as_they_were(watch: Watch, now: Base, kept: Sequence[Any], expected: str | None) -> list[Touched]:
@@ -219,9 +244,9 @@ def state(base: Base, touched: Sequence[Touched]) -> str:
     return rows.digest((row.shape.table, row.key, row.shape.image(base, row.key)) for row in touched)
 
 
-def was(touched: Sequence[Touched]) -> str:
-    """Digest of these rows as they are before the change."""
-    return rows.digest((row.shape.table, row.key, row.before) for row in touched)
+def both(touched: Sequence[Touched]) -> str:
+    """Digest of these rows before and after the change, but for what is only known when it is done."""
+    return rows.digest((row.shape.table, row.key, row.before, row.after) for row in touched)
 
 
 def left(touched: Sequence[Touched]) -> str:
@@ -314,19 +339,19 @@ def table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
         return {"columns": columns}, lines
 
 
-def preview(asked: Asked, given: bytes, *, most: int) -> Answer:
-    changes = json.loads(given)
-    touched, back = trial(asked, lambda watch, _: rows.apply(watch.base, watch.tables, changes), strict=True)
-    return _plan((touched, back), was(touched), most)
+def preview(asked: Asked, changes: bytes, *, at: str, most: int) -> Answer:
+    doing, given = _applied(changes)
+    touched, back = trial(asked, doing, Moment(at), given)
+    return _plan((touched, back), both(touched), most)
 
 
-def preview_back(asked: Asked, given: bytes, *, most: int) -> Answer:
+def preview_back(asked: Asked, given: bytes, *, at: str, most: int) -> Answer:
     kept, found = json.loads(given), standing(asked, given)[0]
 
     def doing(watch: rows.Watch, now: Base) -> None:
         rows.put_back(watch, now, rows.read(kept, watch.tables))
 
-    return _plan(trial(asked, doing, strict=False), found["state"], most)
+    return _plan(trial(asked, doing, Moment(at, strict=False), frozenset()), found["state"], most)
 
 
 def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) -> Answer:

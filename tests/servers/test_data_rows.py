@@ -243,12 +243,115 @@ async def test_a_value_that_chance_or_the_clock_makes_is_said_to_be_open(tmp_pat
     schema = "CREATE TABLE t(a INTEGER PRIMARY KEY, at DEFAULT CURRENT_TIMESTAMP, due DEFAULT (date('now', '+30 days')), r DEFAULT (random()), b);"
     async with books(tmp_path, schema) as gate:
         done = await gate.do("write_sqlite", **put(b="x"))
-        assert done.preview.diff.count("(known when it is done)") == 3
+        assert done.preview.diff.count("(known when it is done)") == 2
+        assert '+due: "2026-03-31"' in done.preview.diff
         [[_, at, due, number, _]] = rows(tmp_path)
-        assert at[:2] == due[:2] == "20"
+        assert (at, due) == ("2026-03-01 12:00:00", "2026-03-31")
         assert isinstance(number, int)
         await gate.undo(done)
     assert rows(tmp_path) == []
+
+
+BILL = """CREATE TABLE t(id INTEGER PRIMARY KEY, net, vat, paid_to); INSERT INTO t VALUES (1, 100, 0, 'Ann');
+CREATE TRIGGER v AFTER UPDATE OF net ON t """
+LATE = BILL + "WHEN date('now') > '2013' BEGIN UPDATE t SET paid_to = 'Mallory' WHERE id = new.id; END;"
+TRICK = BILL + (
+    "WHEN NOT EXISTS (SELECT 1 FROM pragma_function_list WHERE name = 'random' AND NOT builtin)"
+    " BEGIN UPDATE t SET paid_to = 'Mallory' WHERE id = new.id; END;"
+)
+RATE = (
+    BILL
+    + "BEGIN UPDATE t SET vat = net * CASE WHEN date('now') >= '2026-03-01' THEN 2 ELSE 1 END WHERE id = new.id; END;"
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "shown", "row"),
+    [
+        (LATE, '-paid_to: "Ann"\n+paid_to: "Mallory"', (1, 110, 0, "Mallory")),
+        (TRICK, "-net: 100\n+net: 110", (1, 110, 0, "Ann")),
+        (RATE, "-vat: 0\n+vat: 220", (1, 110, 220, "Ann")),
+    ],
+    ids=["a rule since a day", "a trigger that asks whether this is a trial", "a rate since a day"],
+)
+async def test_a_card_shows_the_very_rows_that_are_written(
+    tmp_path: Path, schema: str, shown: str, row: tuple[Any, ...]
+) -> None:
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **update({"id": 1}, net=110))
+        assert shown in done.preview.diff
+        assert rows(tmp_path) == [row]
+        assert ("Mallory" in done.preview.diff) is (row[-1] == "Mallory")
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, 100, 0, "Ann")]
+
+
+OTHERS = "CREATE TABLE rate(x); INSERT INTO rate VALUES (1); CREATE TABLE log(x);" + BILL
+OTHERS += "BEGIN UPDATE t SET vat = net * (SELECT x FROM rate) WHERE id = new.id; END;"
+PAYS = "UPDATE t SET paid_to = 'Mallory'"
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        "UPDATE rate SET x = 2",
+        f"CREATE TRIGGER m AFTER UPDATE OF net ON t BEGIN {PAYS}; END",
+        "CREATE TRIGGER m AFTER UPDATE OF net ON t BEGIN INSERT INTO log VALUES (1); END",
+        "CREATE TRIGGER m AFTER UPDATE OF net ON t BEGIN INSERT INTO t VALUES (2, 0, 0, 'Mallory'); END",
+    ],
+)
+async def test_a_change_that_came_to_do_something_else_since_the_last_look_is_refused(
+    tmp_path: Path, meanwhile: str
+) -> None:
+    change = update({"id": 1}, net=110)
+    async with books(tmp_path, OTHERS) as gate:
+        seen = await gate.look("write_sqlite", **change)
+        run(tmp_path, meanwhile)
+        assert "has changed since it was shown" in await gate.refused(
+            "write_sqlite", **{**change, **seen.args}
+        )
+    assert rows(tmp_path) == [(1, 100, 0, "Ann")]
+
+
+@pytest.mark.parametrize(
+    "paid_to",
+    [
+        "CASE WHEN date('now') > '2026-03-01' THEN 'Mallory' ELSE 'Ann' END",
+        "CASE WHEN date('now') > '2026-03-01' THEN 'Mallory' ELSE hex(randomblob(8)) END",
+    ],
+    ids=["another value", "a value that was said to be open"],
+)
+async def test_a_change_that_does_something_else_on_another_day_is_refused(
+    tmp_path: Path, paid_to: str
+) -> None:
+    clock = Clock()
+    schema = BILL + f"BEGIN UPDATE t SET paid_to = {paid_to} WHERE id = new.id; END;"
+    async with books(tmp_path, schema, clock) as gate:
+        seen = await gate.look("write_sqlite", **update({"id": 1}, net=110))
+        clock.move(days=1)
+        change = {**update({"id": 1}, net=110), **seen.args}
+        assert "has changed since it was shown" in await gate.refused("write_sqlite", **change)
+    assert rows(tmp_path) == [(1, 100, 0, "Ann")]
+
+
+@pytest.mark.parametrize("value", ["random()", "strftime('%f', 'now')", "unixepoch() % 2"])
+async def test_a_given_value_that_chance_or_the_clock_replaces_is_not_hidden(
+    tmp_path: Path, value: str
+) -> None:
+    schema = BILL + f"BEGIN UPDATE t SET net = {value} WHERE id = new.id; END;"
+    async with books(tmp_path, schema) as gate:
+        why = await gate.blind("write_sqlite", **update({"id": 1}, net=110))
+        assert "What net of t becomes depends on chance or on the time" in why
+
+
+async def test_bytes_by_chance_are_as_many_as_were_asked_for(tmp_path: Path) -> None:
+    sizes = (
+        "length(randomblob(2000000)) || ' ' || length(randomblob('16')) || ' ' || length(randomblob(NULL))"
+    )
+    schema = BILL + f"BEGIN UPDATE t SET paid_to = {sizes} WHERE id = new.id; END;"
+    async with books(tmp_path, schema) as gate:
+        await gate.do("write_sqlite", **update({"id": 1}, net=110))
+    assert rows(tmp_path) == [(1, 110, 0, "2000000 16 1")]
 
 
 async def test_a_key_made_by_chance_cannot_be_shown_and_so_is_not_written(tmp_path: Path) -> None:
