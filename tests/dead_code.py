@@ -23,7 +23,7 @@ MODELS = {"BaseModel", "RootModel"}
 REGISTERED = ["@model_validator", "@field_validator", "@compiles", "@made.tool"]
 ALLOWED = {
     "SQLAlchemy reads them, or calls them": "impl cache_ok inherit_cache load_dialect_impl arraysize",
-    "they set what another library reads": "isolation_level text_factory row_factory database_backed_queue "
+    "they set what another library reads": "isolation_level row_factory database_backed_queue "
     "validate_tool_result matching_blocks opcodes wss_uri data_type compress_type tesseract_cmd MAX_IMAGE_PIXELS "
     "tempdir val superscript evolve",
     "asyncio calls them of a protocol that brings its own buffer": "get_buffer buffer_updated sizehint",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from servers.sandbox.protocol import Refused
+from servers.sqlite import unwatched
 from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
 from servers.sqlite.reading import Cell, quoted
 
@@ -150,6 +151,7 @@ class Watch:
     def __init__(self, base: sqlite3.Connection) -> None:
         self.base = base
         self.tables = shapes(base)
+        self.others = unwatched.digests(base, self.tables)
         self.order = list(self.tables.values())
         width = max((len(shape.key) for shape in self.order), default=1)
         self.marks = [f"k{n}" for n in range(width)]
@@ -183,6 +185,7 @@ class Watch:
         ]
         for table in {row.shape for row in rows}:
             self._all_seen(table, before, [row for row in rows if row.shape == table])
+        unwatched.must_be_as(self.others, unwatched.digests(self.base, self.tables))
         return [row for row in rows if exact(row.before) != exact(row.after)]
 
     def _all_seen(self, shape: Shape, before: sqlite3.Connection, rows: Sequence[Touched]) -> None:

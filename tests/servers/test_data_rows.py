@@ -200,6 +200,34 @@ async def test_a_search_index_that_triggers_keep_stays_right(tmp_path: Path) -> 
         assert (await gate("query_sqlite", **find, parameters=["apple"]))["rows"] == [[1]]
 
 
+@pytest.mark.parametrize(
+    ("table", "does"),
+    [
+        ("CREATE TABLE u(rowid, oid, _rowid_, x)", "UPDATE u SET x = 9"),
+        ("CREATE TABLE u(rowid, oid, _rowid_, x)", "DELETE FROM u"),
+        ("CREATE TABLE u(rowid, oid, _rowid_, x)", "UPDATE u SET x = CAST(x AS BLOB)"),
+        ("CREATE VIRTUAL TABLE u USING fts5(rowed, oed, rid, x)", "DELETE FROM u"),
+        ("CREATE VIRTUAL TABLE u USING fts5(rowed, oed, rid, x)", "UPDATE u SET x = 'other'"),
+        ("CREATE VIRTUAL TABLE u USING rtree(rowed, oed, rid)", "DELETE FROM u"),
+    ],
+)
+async def test_a_trigger_that_changes_rows_which_cannot_be_shown_is_refused(
+    tmp_path: Path, table: str, does: str
+) -> None:
+    values = "(1, 2, 3)" if "rtree" in table else "('a', 'b', 'c', 'text')"
+    more = f"{table}; INSERT INTO u VALUES {values}; CREATE TRIGGER s AFTER UPDATE ON t BEGIN {does}; END;"
+    async with books(tmp_path, AB + more) as gate:
+        before = rows(tmp_path, "u")
+        for said in (
+            await gate.blind("write_sqlite", **update({"a": 1}, b="x")),
+            await gate.refused("write_sqlite", **update({"a": 1}, b="x")),
+        ):
+            assert "which can neither be shown nor put back" in said
+        await gate.undo(await gate.do("write_sqlite", **put(b="three")))  # which no trigger follows
+    assert rows(tmp_path, "u") == before
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
 async def test_a_trigger_that_forbids_the_way_back_is_told_before(tmp_path: Path) -> None:
     forbid = "CREATE TRIGGER no BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'rows stay'); END;"
     async with books(tmp_path, AB + forbid) as gate:
