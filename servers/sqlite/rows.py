@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from servers.sandbox.protocol import Refused
@@ -21,10 +21,13 @@ Image = tuple[Stored, ...]
 
 @dataclass(frozen=True)
 class Shape:
-    """One table. `key` are the expressions that name a row: the row id, or the primary key where there is none."""
+    """One table. `key` are the expressions that name a row: the row id, or the primary key where there is none.
+
+    Images have the values in the order of `columns`, which may be another one than that of the table.
+    """
 
     table: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = field(compare=False)
     key: tuple[str, ...]
     by_id: bool
 
@@ -368,9 +371,10 @@ def exact(image: Image | None) -> object:
 
 def record(rows: Sequence[Touched]) -> bytes:
     """Rows as a record keeps them, in JSON. Raises Refused for more than one holds: none would take the change back."""
-    lines, left = list[bytes](), LARGEST_RECORD - len("[]")
+    lines, named, left = list[bytes](), set[str](), LARGEST_RECORD - len("[]")
     for row in rows:
-        line = b"" if row.weight > left else _line(row)
+        line = b"" if row.weight > left else _line(row, row.shape.table not in named)
+        named.add(row.shape.table)
         left -= max(len(line), row.weight) + len(", ")
         if left < 0:
             raise Refused(
@@ -381,22 +385,42 @@ def record(rows: Sequence[Touched]) -> bytes:
     return b"[" + b", ".join(lines) + b"]"
 
 
-def _line(row: Touched) -> bytes:
-    return json.dumps([row.shape.table, encoded(row.key), encoded(row.before), encoded(row.after)]).encode()
+def _line(row: Touched, is_first: bool) -> bytes:
+    """The first row of each table has the names of its columns and of its key besides."""
+    names = [row.shape.columns, row.shape.key] if is_first else []
+    told = [row.shape.table, encoded(row.key), encoded(row.before), encoded(row.after), *names]
+    return json.dumps(told).encode()
 
 
 def read(kept: Sequence[Any], tables: dict[str, Shape]) -> list[Touched]:
     """The rows of a record over the tables as they are now. Raises Refused when a table has other columns."""
-    return [_read(tables, *row) for row in kept]
+    then, found = dict[str, Shape](), list[Touched]()
+    for table, key, before, after, *names in kept:
+        if table not in then:
+            then[table] = _then(shape_of(tables, table), *names)
+        found.append(_read(then[table], key, before, after))
+    return found
 
 
-def _read(tables: dict[str, Shape], table: str, *told: list[object] | None) -> Touched:
-    shape = shape_of(tables, table)
+def _then(now: Shape, columns: Sequence[str] | None = None, key: Sequence[str] = ()) -> Shape:
+    """A table as it was when its rows were kept; a record of an earlier version has no names."""
+    if columns is None:
+        return now
+    if sorted(columns) != sorted(now.columns) or tuple(key) != now.key:
+        raise _other_columns(now)
+    return replace(now, columns=tuple(columns))
+
+
+def _read(shape: Shape, *told: list[object] | None) -> Touched:
     key, before, after = map(decoded, told)
     lengths = {len(image) for image in (before, after) if image is not None}
     if lengths - {len(shape.columns)} or len(key or ()) != len(shape.key):
-        raise Refused(f"The table {table} has other columns now. Put its rows back by hand.")
+        raise _other_columns(shape)
     return Touched(shape, key or (), before, after)
+
+
+def _other_columns(shape: Shape) -> Refused:
+    return Refused(f"The table {shape.table} has other columns now. Put its rows back by hand.")
 
 
 def encoded(image: Image | None) -> list[object] | None:

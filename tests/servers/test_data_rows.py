@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -243,6 +244,35 @@ async def test_a_row_that_others_came_to_need_is_not_taken_back(tmp_path: Path) 
         run(tmp_path, "INSERT INTO kid VALUES (3)")
         assert "refer to these" in await gate.undo_refused(done)
         assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "three")]
+
+
+ABC = "CREATE TABLE t(a INTEGER PRIMARY KEY, b, c); INSERT INTO t VALUES (1, 'b', 'c'), (2, 'b2', 'c2');"
+CHANGES = [*update({"a": 1}, b="x")["changes"], *delete({"a": 2})["changes"]]
+REBUILT = "CREATE TABLE n(a INTEGER PRIMARY KEY, c, b); INSERT INTO n(a, b, c) SELECT a, b, c FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t;"
+
+
+async def test_rows_of_a_table_that_was_built_anew_are_put_back_by_name(tmp_path: Path) -> None:
+    async with books(tmp_path, ABC) as gate:
+        done = await gate.do("write_sqlite", path="b.sqlite", changes=CHANGES)
+        run(tmp_path, REBUILT)
+        again = await gate.undo(done)
+        assert rows(tmp_path) == [(1, "c", "b"), (2, "c2", "b2")]
+        last = await gate.do("restore_rows", record=again["record"])
+        assert '-b: "b"\n+b: "x"' in last.preview.diff
+        assert rows(tmp_path) == [(1, "c", "x")]
+        run(tmp_path, "ALTER TABLE t RENAME COLUMN c TO d")
+        assert "has other columns now" in await gate.refused("restore_rows", record=last.result["record"])
+
+
+async def test_rows_that_an_earlier_version_kept_without_names_are_put_back(tmp_path: Path) -> None:
+    async with books(tmp_path, ABC) as gate:
+        done = await gate.do("write_sqlite", path="b.sqlite", changes=CHANGES)
+        record = tmp_path / "sample" / ".countersign" / "data" / done.result["record"]
+        kept = json.loads(record.read_text())
+        record.write_text(json.dumps({**kept, "rows": [row[:4] for row in kept["rows"]]}))
+        assert (await gate("check_rows", record=record.name))["as_left"]
+        await gate("restore_rows", record=record.name)
+    assert rows(tmp_path) == [(1, "b", "c"), (2, "b2", "c2")]
 
 
 async def test_what_others_wrote_elsewhere_since_stays(tmp_path: Path) -> None:
