@@ -175,6 +175,7 @@ class Deleted(BaseModel):
 LARGEST = 4 << 20  # bytes of one file
 MOST_BYTES = 64 << 20  # of all files together
 MOST_FILES = 5000
+LONGEST_FILES = 1 << 20  # characters of their names in one answer
 ENDING = ".ics"
 LIMITS = Limits(seconds=20, told=MOST_JSON)  # for one portion of them
 
@@ -363,8 +364,14 @@ def between(
 
 
 def files_of(named: Iterable[Occurrence], problems: Problems) -> list[str]:
-    """The files that an answer tells of which names these and what could not be read."""
-    return list(dict.fromkeys([*(each.file.place.said for each in named), *problems.files]))
+    """The files that an answer tells of which names these and what could not be read. Raises ToolError for more than
+    the gate holds its rules against at once."""
+    found = list(dict.fromkeys([*(each.file.place.said for each in named), *problems.files]))
+    if sum(map(len, found)) > LONGEST_FILES:
+        raise ToolError(
+            "That is about too many files to name them all. Ask for fewer days, or for one calendar."
+        )
+    return found
 
 
 def find(folders: Sequence[Place], event_id: str, zone: ZoneInfo) -> Series:

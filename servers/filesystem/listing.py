@@ -19,22 +19,30 @@ from servers.filesystem.models import Described, Item, Match, Matches, Metadata
 from servers.filesystem.paths import Place, Root, Spot, opened, spot
 
 MOST_VISITED = 50_000
+MOST_LETTERS = 16 << 20  # characters of all paths of a visit: whoever keeps them holds four bytes for one
+MOST_CLOSED = 100  # folders that may not be entered, of which the names are kept
 DEEPEST = 64
 MOST_SHOWN = 300  # names in folders that are changed: a person reads them
 LONGEST_SHOWN = 40_000  # characters of these names
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+TOO_MANY = "Stopped after too many names. Look in a smaller folder."
+
+
 @dataclass
 class Budget:
     """How much of a tree may be visited. `spent` says why the visit stopped, or nothing; `closed` names folders that
-    may not be entered."""
+    may not be entered. `letters` are for the paths that are given, `room` is for the names in the open folders."""
 
     seconds: float = 5.0
     visits: int = MOST_VISITED
+    letters: int = MOST_LETTERS
+    room: int = MOST_LETTERS
     clock: Callable[[], float] = time.monotonic
     spent: str = ""
-    closed: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)  # the first of them
+    shut: int = 0  # how many these are
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,7 +50,9 @@ class Budget:
 
     def left(self) -> bool:
         if not self.spent and self.visits < 0:
-            self.spent = "Stopped after too many names. Look in a smaller folder."
+            self.spent = TOO_MANY
+        if not self.spent and self.letters < 0:
+            self.spent = "Stopped after too many long names. Look in a smaller folder."
         if not self.spent and self.clock() > self.deadline:
             self.spent = f"Stopped after {self.seconds:g} seconds. Look in a smaller folder."
         return not self.spent
@@ -50,7 +60,7 @@ class Budget:
     @property
     def unseen(self) -> str:
         """What of the tree was not seen, in sentences; "" where all was."""
-        count = len(self.closed)
+        count = self.shut
         folders, were = ("folder", "was") if count == 1 else ("folders", "were")
         shut = (
             f"{count} {folders} {were} not looked into, such as {self.closed[0]}: no right to."
@@ -64,23 +74,36 @@ def visit(
     folder: int, said: str, budget: Budget, deep: bool, depth: int = 0
 ) -> Iterator[tuple[Spot, os.stat_result]]:
     """Every name in a folder, and below it when `deep`, in order. Links are seen, never followed."""
-    for name in _names(folder, budget.visits):
+    names = _names(folder, budget)
+    is_cut = budget.room < 0
+    for name in names:
+        here = Spot(folder, name, f"{said}/{paths.shown(name)}" if said else paths.shown(name))
         budget.visits -= 1
+        budget.letters -= len(here.said)
         if not budget.left():
             return
-        here = Spot(folder, name, f"{said}/{paths.shown(name)}" if said else paths.shown(name))
         info = disk.status(here)
         if info is None:
             continue  # gone since it was listed
         yield here, info
         if deep and stat.S_ISDIR(info.st_mode):
             yield from _below(here, budget, depth + 1)
+    budget.room += sum(map(len, names))
+    if is_cut:
+        budget.spent = budget.spent or TOO_MANY
 
 
-def _names(folder: int, most: int) -> list[str]:
-    """The names in a folder in order, of a very full one only some: one more than `most`."""
+def _names(folder: int, budget: Budget) -> list[str]:
+    """The names in a folder in order, of a very full one only some: one more than may be visited, or as many as there
+    is room for. They take that room."""
+    found = list[str]()
     with os.scandir(folder) as scan:
-        return sorted(islice((e.name for e in scan if not paths.is_private(e.name)), max(most, 0) + 1))
+        for name in islice((e.name for e in scan if not paths.is_private(e.name)), max(budget.visits, 0) + 1):
+            found.append(name)
+            budget.room -= len(name)
+            if budget.room < 0:
+                break
+    return sorted(found)
 
 
 def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.stat_result]]:
@@ -90,7 +113,8 @@ def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.st
     try:
         inner = os.open(here.name, _FOLDER, dir_fd=here.folder)
     except PermissionError:
-        budget.closed.append(here.said)
+        budget.shut += 1
+        budget.closed += [here.said] if budget.shut <= MOST_CLOSED else []
         return
     except OSError:
         return  # became a link: it was listed, its inside is not
@@ -203,7 +227,7 @@ def _folder(place: Place) -> Metadata:
     with opened(place) as folder:
         info = os.fstat(folder)
         return _metadata(place.said, info, None).model_copy(
-            update={"size": None, "links": None, "entries": len(_names(folder, MOST_VISITED))}
+            update={"size": None, "links": None, "entries": len(_names(folder, Budget()))}
         )
 
 

@@ -97,7 +97,9 @@ def take(place: Place, recursive: bool) -> dict[str, Mark]:
             size = 0 if disk.kind(info.st_mode) == "folder" else info.st_size
             seen[here.said] = (disk.kind(info.st_mode), size, *times, info.st_ino)
     if budget.spent:
-        raise ToolError(f"{place.said} holds more than {MOST_WATCHED} names. Watch a folder further down.")
+        raise ToolError(
+            f"{place.said} holds more than {MOST_WATCHED} names, or too long ones. Watch a folder further down."
+        )
     return seen
 
 

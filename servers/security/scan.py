@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -28,6 +28,8 @@ PORTION = 1 << 20  # bytes of files that are looked through at once, in a proces
 MOST_AT_ONCE = 200  # files
 MOST_FINDINGS = 1_000
 MOST_NAMES = 1_000_000
+MOST_PASSED = 1 << 30  # characters of the paths that a scan passes by: it keeps few of them
+MOST_SKIPPED = 50  # files that an answer names, as they could not be looked into
 MOST_NAMED, LONGEST_NAMED = 3, 200  # files that a note names, and characters of each with its reason
 Content = tuple[str, bytes]  # what a file is called, and what is in it
 _NOTHING: Mapping[str, int] = {}
@@ -36,23 +38,40 @@ MAILS = (".eml", ".mbox")  # one of several mails is looked through as it stands
 
 
 @dataclass
+class Unread:
+    """Files that were not read: how many, and the first of them by their names, each with its reason."""
+
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    def add(self, said: str, why: str) -> None:
+        """`why`: with the name of the file."""
+        self.count += 1
+        if len(self.names) < MOST_SKIPPED:
+            self.names.append(said)
+            self.told.append(brief(why))
+
+
+@dataclass
 class Looked:
     """How far a look through files has come."""
 
-    budget: listing.Budget = field(default_factory=lambda: listing.Budget(SECONDS, MOST_NAMES))
+    budget: listing.Budget = field(
+        default_factory=lambda: listing.Budget(SECONDS, MOST_NAMES, letters=MOST_PASSED)
+    )
     files: int = 0
     at: str = ""  # the file that is looked into
     told: int = 0  # how many findings in it an earlier look told
-    unread: list[str] = field(default_factory=list)  # the files that `skipped` and `partly` tell of
-    skipped: list[str] = field(default_factory=list)
-    partly: list[str] = field(default_factory=list)  # files of which some was not read
+    skipped: Unread = field(default_factory=Unread)
+    partly: Unread = field(default_factory=Unread)  # files of which some was not read
 
 
-def _named(what: str, files: Sequence[str]) -> str:
+def _named(what: str, files: Unread) -> str:
     """How many files that holds of, and the first of them, each with its reason."""
-    first = "; ".join(file[:LONGEST_NAMED] for file in files[:MOST_NAMED])
-    more = f"; and {len(files) - MOST_NAMED:,} more" if len(files) > MOST_NAMED else ""
-    return f"{answers.counted(len(files), 'file')} {what}: {first}{more}."
+    first = "; ".join(file[:LONGEST_NAMED] for file in files.told[:MOST_NAMED])
+    more = f"; and {files.count - MOST_NAMED:,} more" if files.count > MOST_NAMED else ""
+    return f"{answers.counted(files.count, 'file')} {what}: {first}{more}."
 
 
 def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
@@ -66,20 +85,20 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     notes = ["Not all was looked through yet: ask for the rest."] if stopped else []
     if looked.budget.closed:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
-    if looked.skipped:
+    if looked.skipped.count:
         notes.append(_named("could not be looked into", looked.skipped))
-    if looked.partly:
+    if looked.partly.count:
         notes.append(_named("could be looked into only in part", looked.partly))
     done = looked.told + sum(one.path == looked.at for one in found)
-    named = [*(one.path for one in found), *looked.unread, looked.at if stopped else ""]
+    named = [*(one.path for one in found), *looked.skipped.names, *looked.partly.names]
     return Scan(
         path=place.said,
         files=looked.files,
         findings=found,
         paths=list(dict.fromkeys(one.path for one in found)),
-        named=list(filter(None, dict.fromkeys(named))),
+        named=list(filter(None, dict.fromkeys([*named, looked.at if stopped else ""]))),
         kinds=dict(kinds),
-        skipped=[*looked.skipped, *looked.partly][:50],
+        skipped=[*looked.skipped.told, *looked.partly.told][:MOST_SKIPPED],
         truncated=stopped,
         next_cursor=(f"{done}:{looked.at}" if looked.at else cursor) if stopped else "",
         note=" ".join(notes),
@@ -98,8 +117,8 @@ def _findings(place: Place, finder: str, looked: Looked, cursor: str) -> Iterato
         return
     with spot(place) as here:
         yield from _of_files([here], finder, looked, {here.said: int(told or 0)})
-        if looked.skipped:
-            raise ToolError(f"{looked.skipped[0]}, so it was not looked through. Name another file.")
+        if looked.skipped.count:
+            raise ToolError(f"{looked.skipped.told[0]}, so it was not looked through. Name another file.")
 
 
 def _order(said: str) -> list[str]:
@@ -160,19 +179,17 @@ def _of_portion(
     for some, result in Portions(job, MOST_AT_ONCE).results(portion):
         each_found = _of_each(result.told.get("found"), len(some))
         partly = zip(some, result.told.get("partly", ()), strict=False)
-        unread = [(said, why) for (said, _), why in partly if why]
-        looked.unread += [said for said, _ in unread]
-        looked.partly += [brief(f"{said} {why}") for said, why in unread]
+        for (said, _), why in partly:
+            if why:
+                looked.partly.add(said, f"{said} {why}")
         for (said, _), found in zip(some, each_found, strict=True):
             if found is None:
-                looked.unread.append(said)
-                looked.skipped.append(brief(f"{said} {result.refused or 'is not text'}"))
+                looked.skipped.add(said, f"{said} {result.refused or 'is not text'}")
                 continue
             try:
                 told = _named_in(said, found, done.get(said, 0), most)
             except ToolError as error:
-                looked.unread.append(said)
-                looked.skipped.append(brief(str(error)))
+                looked.skipped.add(said, str(error))
                 continue
             looked.files += 1
             looked.at, looked.told = said, done.get(said, 0)
@@ -200,8 +217,7 @@ def _content_or_reason(here: Spot, looked: Looked) -> bytes | None:
         return _content(here, looked)
     except ToolError as error:
         said = str(error)
-        looked.unread.append(here.said)
-        looked.skipped.append(said[:200] if here.said in said else f"{here.said}: {said[:200]}")
+        looked.skipped.add(here.said, said[:200] if here.said in said else f"{here.said}: {said[:200]}")
         return None
 
 
@@ -218,8 +234,7 @@ def _content(here: Spot, looked: Looked) -> bytes:
     if not made.strip():
         raise ToolError(f"{here.said} {told.get('guessed') or 'has no text'}")
     if why := told.get("guessed"):
-        looked.unread.append(here.said)
-        looked.partly.append(brief(f"{here.said} {why}"))
+        looked.partly.add(here.said, f"{here.said} {why}")
     return made
 
 
@@ -338,7 +353,7 @@ def cleanup(roots: Roots, path: str, now: datetime, old_days: int, large: int) -
 
 def _unchecked(seen: list[Seen], looked: Looked) -> str:
     """What is said of files that were not looked into for secrets."""
-    count = sum(one.size > MOST_CHECKED for one in seen) + len(looked.skipped) + len(looked.partly)
+    count = sum(one.size > MOST_CHECKED for one in seen) + looked.skipped.count + looked.partly.count
     return (
         f"Not looked into for secrets, or only in part, because they are no text, cannot be read, or are larger than "
         f"{MOST_CHECKED >> 20} MB: {count:,} of {answers.counted(len(seen), 'file')}."

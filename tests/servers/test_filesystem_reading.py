@@ -228,6 +228,17 @@ def test_no_pattern_takes_long(pattern: str) -> None:
     assert time.monotonic() - started < 1
 
 
+@pytest.mark.parametrize("most", [{"letters": 40}, {"room": 15}])
+async def test_a_look_is_cut_off_after_so_many_characters_of_names(
+    tmp_path: Path, most: dict[str, int]
+) -> None:
+    place = Roots.at([sample(tmp_path)]).find(".")
+    all_of_it = search(place, "*", None, 1_000, Budget())
+    cut = search(place, "*", None, 1_000, Budget(**most))
+    assert 0 < len(cut.matches) < len(all_of_it.matches)
+    assert "names. Look in a smaller folder." in cut.note
+
+
 async def test_a_search_is_cut_off_after_its_time_and_its_number_of_names(tmp_path: Path) -> None:
     root = sample(tmp_path)
     place = Roots.at([root]).find(".")

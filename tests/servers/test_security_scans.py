@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from servers.detection.credentials import credentials, invented
 from servers.detection.hits import OVERLAP, PIECE, hits
 from servers.detection.personal import personal
+from servers.filesystem import listing
 from servers.sandbox import calling
 from servers.sandbox.calling import Limits
 from servers.security import scan, tasks
@@ -185,6 +187,30 @@ async def test_a_file_that_cannot_be_looked_through_in_time_hides_no_other(
         found = await ask("scan_for_pii", path=".")
     assert [one["path"] for one in found["findings"]] == ["a.txt", "c.txt"]
     assert found["skipped"] == [f"b.txt {calling.TOO_MUCH}"]
+
+
+async def test_files_that_cannot_be_looked_into_are_counted_and_the_first_are_named(tmp_path: Path) -> None:
+    files = {f"f{n:03}_bin": b"\0\1\2" for n in range(230)}
+    async with security(tmp_path, **files) as ask:
+        found = await ask("scan_for_pii", path=".")
+    assert "230 files could not be looked into: f000.bin is not text; f001.bin" in found["note"]
+    assert "and 227 more" in found["note"]
+    assert found["named"] == [f"f{n:03}.bin" for n in range(50)]
+    assert found["skipped"] == [f"{name} is not text" for name in found["named"]]
+
+
+@pytest.mark.parametrize("tool", ["find_duplicates", "propose_cleanup"])
+async def test_a_walk_over_too_many_long_names_stops_and_says_so(
+    tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """50,000 names of 4,000 characters, which all were kept, took 1.3 GB."""
+    monkeypatch.setattr(listing, "Budget", partial(listing.Budget, letters=100))
+    files = {f"{n:020}_txt": "same" for n in range(9)}
+    async with security(tmp_path, **files) as ask:
+        found = await ask(tool, path=".")
+    assert found["files"] == 4
+    assert found["truncated"]
+    assert "too many long names" in found["note"]
 
 
 async def test_a_workbook_and_a_pdf_in_a_folder_are_opened(tmp_path: Path) -> None:
