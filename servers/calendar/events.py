@@ -206,7 +206,7 @@ class Problems:
     def add(self, why: str, files: Iterable[File | Place] = ()) -> None:
         """One problem, which begins with the name of one of these files or of none."""
         names = [(one.place if isinstance(one, File) else one).said for one in files]
-        self.said.append(why)
+        self.said.append(brief(why))
         self.about.append([name for name in names if why.startswith(name)])
 
     @property
@@ -241,9 +241,9 @@ def asked(
     for files, result in Portions(job, at_once=100).results(list(read_all(folders, problems))):
         if result.refused:
             for file in files:
-                problems.add(brief(f"{file.place.said} {result.refused}").rstrip("."), [file])
+                problems.add(f"{file.place.said} {result.refused}".rstrip("."), [file])
         else:
-            for why in map(brief, result.told["problems"]):
+            for why in result.told["problems"]:
                 problems.add(why, files)
             yield files, result.told
 

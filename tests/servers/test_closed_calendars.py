@@ -280,6 +280,22 @@ async def test_what_cannot_be_read_of_a_closed_calendar_is_not_quoted(tmp_path: 
         assert "Lunch" in await Asker(gate, (BOARD,))("list_events", **DAY, calendar="team")
 
 
+@pytest.mark.parametrize(
+    "data", ["BEGIN:VCALENDAR\nCANARY salary\nEND:VCALENDAR\n", "x" * (4 << 20) + "too large"]
+)
+async def test_a_closed_calendar_with_a_long_name_is_not_named(tmp_path: Path, data: str) -> None:
+    """A sentence of so many characters was cut before the gate was told which file it is about."""
+    home = calendars(tmp_path)
+    folder = home / "board" / ("pay cut" + "x" * 200) / ("y" * 250) / ("z" * 250)
+    folder.mkdir(parents=True)
+    (folder / "e1.ics").write_text(data)
+    (home / "board" / "e1.ics").unlink()
+    async with calendar(home, timezone="UTC") as gate:
+        for tool, args in EVENTS.items():
+            assert "pay cut" not in await Asker(gate, (BOARD,))(tool, **args), tool
+        assert "pay cut" in await Asker(gate)("list_events", **DAY)
+
+
 async def test_what_cannot_be_read_of_a_closed_mailbox_is_not_named(tmp_path: Path) -> None:
     home = maildir(tmp_path)
     broken = b"Content-Type: multipart/mixed; boundary=b\n" * 300
