@@ -118,11 +118,11 @@ def folders(data: Blob) -> list[tuple[str, bool]]:
 def known(data: Blob) -> Known:
     told, files = ask(data, "known")
     with unbroken(_WHAT):
-        found = protocol.whole(protocol.parsed(files), files)
-        return Known(
-            {str(path): str(sha256) for path, sha256 in found.items()},
-            count(told["missing"], protocol.MOST_JSON),
-        )
+        found = dict[str, str]()
+        for line in files.splitlines():
+            some = protocol.whole(protocol.parsed(line), line)
+            found.update((str(path), str(sha256)) for path, sha256 in some.items())
+        return Known(found, count(told["missing"], protocol.MOST_JSON))
 
 
 def replace(root: Root, before: Blob, after: Blob, at: datetime) -> str:
@@ -236,6 +236,15 @@ class Change:
 
     def must_be_something(self) -> None:
         """Raise ToolError when nothing is to be done, or more than one call takes."""
+        for what, files in (
+            ("new or changed", len(self.added) + len(self.changed)),
+            ("gone", len(self.removed)),
+        ):
+            if files > MOST_FILES:
+                raise ToolError(
+                    f"{files:,} files are {what}; at most {MOST_FILES:,} at once. Take one of the indexed folders at a "
+                    "time, or move .countersign/knowledge away and index anew."
+                )
         if not self.items:
             skipped = (
                 f" ({answers.counted(len(self.skipped), 'file')} with secrets or without text that can be read)"

@@ -238,6 +238,30 @@ async def test_too_much_at_once_and_what_is_no_folder_is_refused(
         assert (await ask("check_index", path="."))["sha256"] == "absent"
 
 
+async def test_an_index_of_more_files_that_are_gone_than_a_card_lists_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A card of 50,000 of them held up a bot for 0.2 s."""
+    notes(tmp_path)
+    async with knowing(tmp_path) as ask:
+        await ask("index_folder", path=".")
+        for name in ("lease.md", "trip.txt"):
+            (tmp_path / name).unlink()
+        monkeypatch.setattr(indexing, "MOST_FILES", 1)
+        for tool, args in (("preview_update", {"call": {"path": "."}}), ("update_index", {"path": "."})):
+            assert "2 files are gone; at most 1 at once" in await ask.refused(tool, **args)
+        monkeypatch.undo()
+        assert (await ask("update_index", path="."))["removed"] == 2
+
+
+def test_the_files_of_an_index_are_told_in_lines_that_are_parsed_one_by_one() -> None:
+    names = [f"f{number}\r\n\x85\u2028.md" for number in range(1_001)]
+    new = [[name, "0" * 64, 1] for name in names]
+    index = tasks.changed(b"", *[b"x"] * len(new), folder=["", True], gone=[], new=new)[1]
+    assert len(tasks.known(index)[1].splitlines()) == 3
+    assert sorted(indexing.known(index).files) == sorted(names)
+
+
 async def test_an_index_that_is_broken_says_so(tmp_path: Path) -> None:
     folder = notes(tmp_path) / ".countersign" / "knowledge"
     folder.mkdir(parents=True)
