@@ -59,14 +59,10 @@ class Budget:
 
     @property
     def unseen(self) -> str:
-        """What of the tree was not seen, in sentences; "" where all was."""
+        """What of the tree was not seen, in sentences that name nothing which a rule may close; "" where all was."""
         count = self.shut
         folders, were = ("folder", "was") if count == 1 else ("folders", "were")
-        shut = (
-            f"{count} {folders} {were} not looked into, such as {self.closed[0]}: no right to."
-            if count
-            else ""
-        )
+        shut = f"{count} {folders} {were} not looked into: no right to." if count else ""
         return " ".join(filter(None, [self.spent, shut]))
 
 
@@ -309,7 +305,8 @@ EXCERPT = 200  # characters
 
 @dataclass
 class Unsearched:
-    """The files whose text a search has not looked at, or only at the start of it."""
+    """The files whose text a search has not looked at, or only at the start of it. They are told by their number: a
+    rule may close one to whoever asks, and a rule is held against what was found."""
 
     secret: list[str] = field(default_factory=list)
     in_part: list[str] = field(default_factory=list)
@@ -334,7 +331,7 @@ def _told(names: Sequence[str], which: str, what: str, more: str) -> str:
     if not names:
         return ""
     files, were = ("file", "was") if len(names) == 1 else ("files", "were")
-    return f"{len(names)} {which} {files} {were} {what}, such as {names[0]}: {more}."
+    return f"{len(names)} {which} {files} {were} {what}: {more}."
 
 
 def search(place: Place, pattern: str, contains: str | None, limit: int, budget: Budget) -> Matches:

@@ -83,7 +83,7 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
     stopped = more or bool(looked.budget.spent)
     notes = ["Not all was looked through yet: ask for the rest."] if stopped else []
-    if looked.budget.closed:
+    if looked.budget.shut:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
     if looked.skipped.count:
         notes.append(_named("could not be looked into", looked.skipped))

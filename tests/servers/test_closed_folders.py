@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +30,8 @@ PAY = (
 TOLD = ("canary", "corp.example", "3000", "1111", "14 characters", "hr/", "hidden")
 OF_FOLDERS = ("path", "paths", "source", "call", "query", "question")
 WORDS: Mapping[str, Any] = {
-    "query": "born password", "question": "When was Ann born?", "contains": "born", "destination": "elsewhere",
-    "recursive": True, "whole_folders": True,
+    "query": "born password", "question": "When was Ann born?", "contains": "born", "pattern": "*",
+    "destination": "elsewhere", "recursive": True, "whole_folders": True,
 }  # fmt: skip
 
 
@@ -86,6 +87,32 @@ async def test_no_tool_that_takes_a_folder_tells_what_a_rule_closes(server: str,
             open_ += [spec.full_name] if any(word in without.lower() for word in TOLD) else []
         assert leaks == []
         assert open_ or server in ("data", "document", "meeting", "ocr"), "nothing was tried"
+
+
+@pytest.mark.parametrize("server", sorted(OVER_FILES))
+async def test_no_tool_names_a_closed_file_that_it_could_not_look_into(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing of a closed folder is found, but a note told of a file without text, and of a folder without right."""
+    folder, really = tmp_path / "files", os.open
+    (folder / "hr" / "hidden-shut").mkdir(parents=True)
+    (folder / "hr" / "hidden.bin").write_bytes(b"\x00\xff" * 50)
+    (folder / "notes.md").write_text("born\n")
+
+    def refusing(name: str, *args: int, **more: int) -> int:  # root, as which tests may run, may enter any
+        if name == "hidden-shut" and "dir_fd" in more:
+            raise PermissionError(13, "Permission denied", name)
+        return really(name, *args, **more)
+
+    async with gated(tmp_path, server, OVER_FILES[server]([folder])) as gate:
+        monkeypatch.setattr(os, "open", refusing)
+        leaks = []
+        for spec in readers(gate):
+            args = arguments(spec, ".")
+            said = await told(gate, spec, args, Policy("v", (*ALWAYS, CLOSED))) if args else ""
+            leaks += [spec.full_name] if "hidden" in said else []
+        monkeypatch.undo()
+    assert leaks == []
 
 
 @pytest.mark.parametrize("text", [r"^hr/", r"(^|/)hr/"])

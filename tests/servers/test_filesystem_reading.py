@@ -195,8 +195,8 @@ async def test_a_search_says_which_files_it_has_not_looked_into(tmp_path: Path) 
         texts = await ask("search_files", path="reports", pattern="*", contains="hunter2")
     assert (found["matches"], found["truncated"]) == ([], True)
     assert found["summary"] == "No file contains this text, as far as it was looked for."
-    assert "1 large file was searched in part, such as large.txt: the first 1 MiB alone." in found["note"]
-    assert "1 other file was not searched, such as zero.txt: no text." in found["note"]
+    assert "1 large file was searched in part: the first 1 MiB alone." in found["note"]
+    assert "1 other file was not searched: no text." in found["note"]
     assert [one["path"] for one in early["matches"]] == ["large.txt"]
     assert "in part" not in early["note"]
     assert (texts["truncated"], texts["note"]) == (False, "")
@@ -217,7 +217,7 @@ def test_a_search_says_that_a_file_cannot_be_opened(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(disk, "reading", reading)
     found = search(Roots.at([root]).find("."), "*", "hunter2", 50, Budget())
     assert found.truncated
-    assert found.note == "1 other file was not searched, such as reports/q4.md: cannot be opened."
+    assert found.note == "1 other file was not searched: cannot be opened."
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "*a" * 100, "[" * 200, "*" * 200, "?" * 200, "[!a-z]*" * 20])
@@ -368,7 +368,7 @@ async def test_a_folder_that_may_not_be_entered_is_told(
         return really(name, *args, **more)
 
     monkeypatch.setattr(os, "open", refusing)
-    why = "1 folder was not looked into, such as closed: no right to."
+    why = "1 folder was not looked into: no right to."
     async with files(root) as ask:
         deep = await ask("list_dir", path=".", recursive=True)
         found = await ask("search_files", path=".", pattern="*", contains="needle")
