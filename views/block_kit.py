@@ -24,6 +24,7 @@ ELEMENTS = 40  # elements in one rich text block
 MOST_PIECES = 90  # Slack takes 100 in one section
 # Characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
 SHORT = 4_096
+AHEAD = 200  # characters behind a cut that tell how those before it are shown: the rest of a word, or of an escape
 CODE = re.compile(r"`([^`\n]{1,200})`")
 USER = re.compile(r"[UW][A-Z0-9_]+")
 NAMED = re.compile(r"<@([UW][A-Z0-9_]+)>")
@@ -82,15 +83,27 @@ def one_line(text: str) -> str:
     return " / ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def clip(text: str, most: int) -> str:
-    """At most `most` characters; what is cut is counted: `abc… (+1,234)`."""
-    if len(text) <= most:
+def clip(text: str, most: int, more: int = 0) -> str:
+    """At most `most` characters; what is cut is counted, with `more` behind the text: `abc… (+1,234)`."""
+    length = len(text) + more
+    if length <= most:
         return text
-    reserve = len(f"… (+{len(text):,})")
+    reserve = len(f"… (+{length:,})")
     if reserve >= most:
         return text[: most - 1] + "…"
     head = text[: most - reserve]
-    return f"{head}… (+{len(text) - len(head):,})"
+    return f"{head}… (+{length - len(head):,})"
+
+
+def shortened(text: str, most: int, *, lines: bool = False) -> str:
+    """The visible text, clipped, on one line without `lines`. Of a long one no more is gone through than that takes."""
+    near = text[: most + AHEAD]
+    return clip(visible(near, lines=lines), most, len(text) - len(near))
+
+
+def fits_line(text: str, most: int) -> bool:
+    """Whether one visible line of at most `most` characters holds all of it."""
+    return len(text) <= most and len(inline(text)) <= most
 
 
 def escape(text: str) -> str:
@@ -99,9 +112,8 @@ def escape(text: str) -> str:
 
 def escaped(text: str, most: int) -> str:
     """One visible, escaped line of at most `most` characters, for the top-level text of a message."""
-    whole = inline(text)
-    short = escape(clip(whole, most))
-    return short if len(short) <= most else escape(clip(whole, most // 5))  # "&amp;" is five characters
+    short = escape(shortened(text, most))
+    return short if len(short) <= most else escape(shortened(text, most // 5))  # "&amp;" is five characters
 
 
 def mention(user: str) -> str:
@@ -125,7 +137,7 @@ def mrkdwn(sentence: str) -> Block:
 
 
 def plain(text: str, most: int) -> Block:
-    return {"type": "plain_text", "text": clip(inline(text), most) or "(empty)", "emoji": False}
+    return {"type": "plain_text", "text": shortened(text, most) or "(empty)", "emoji": False}
 
 
 def sentence(own: str) -> Block:
@@ -192,7 +204,7 @@ def words(text: str, *styles: str, most: int = 0) -> Block:
 
     With `most`: one line of at most so many characters.
     """
-    shown = clip(inline(text), most) if most else visible(text)
+    shown = shortened(text, most) if most else visible(text)
     made: Block = {"type": "text", "text": shown or " "}
     return {**made, "style": dict.fromkeys(styles, True)} if styles else made
 
@@ -228,10 +240,8 @@ def line(*elements: Block) -> Block:
 
 def quote(text: str, most: int) -> Block:
     """Somebody's words, clipped."""
-    return {
-        "type": "rich_text_quote",
-        "elements": [{"type": "text", "text": clip(visible(text), most) or " "}],
-    }
+    shown = shortened(text, most, lines=True)
+    return {"type": "rich_text_quote", "elements": [{"type": "text", "text": shown or " "}]}
 
 
 def quoted(text: str, most: int) -> Block:

@@ -16,10 +16,8 @@ from views.block_kit import (
     Message,
     actions,
     boxes,
-    clip,
     context,
     escaped,
-    inline,
     line,
     mention,
     mrkdwn,
@@ -28,6 +26,7 @@ from views.block_kit import (
     quoted,
     rich,
     sentence,
+    shortened,
     visible,
     words,
 )
@@ -249,7 +248,7 @@ def head(action: Action) -> Block:
 def _line(action: Action, number: int = 0) -> Block:
     """The same, after its number on a card of several."""
     place, most = (f"{number}. ", PART_SUMMARY) if number else ("", SUMMARY)
-    return line(words(f"{place}{clip(inline(effect(action)), most)}", "bold"))
+    return line(words(f"{place}{shortened(effect(action), most)}", "bold"))
 
 
 def _left(number: int, action: Action) -> Elements:
@@ -378,7 +377,7 @@ def _result(action: Action) -> Elements:
         return []
     meaning = NOT_KNOWN if action.state is S.UNKNOWN else MEANS.get(outcome.kind, "")
     rows = [" ".join(row.split()) for row in answer(action).splitlines() if row.strip()]
-    one_line = clip(inline(" · ".join(rows)), PART_SAID)
+    one_line = shortened(" · ".join(rows), PART_SAID)
     told = [line(words(meaning, "italic"))] if meaning else []
     return [*told, line(words(one_line, "code"))] if one_line else told
 

@@ -18,11 +18,11 @@ from gate.rules.undo_privacy import told_args
 from gate.tasks.pending import PendingItem
 from views import buttons, server_question, task_buttons, task_plan
 from views.block_kit import (
+    AHEAD,
     Block,
     Message,
     actions,
     bullets,
-    clip,
     coded,
     context,
     divider,
@@ -41,6 +41,7 @@ from views.block_kit import (
     plain,
     rich,
     sentence,
+    shortened,
     weight,
     words,
 )
@@ -93,7 +94,7 @@ def entry(one: PendingItem, viewer: str, alike: bool = False) -> list[Block]:
 
 def top(record: Action | Task | ServerQuestion) -> str:
     """The beginning of the first line, by which people tell entries apart."""
-    return inline(_top(record))[: MOST_FIRST_LINE - COUNTED]
+    return inline(_top(record)[: MOST_FIRST_LINE + AHEAD])[: MOST_FIRST_LINE - COUNTED]
 
 
 def _top(record: Action | Task | ServerQuestion) -> str:
@@ -160,7 +161,7 @@ def _detail(task: Task) -> str:
     if kind == "plan" and task.plan is not None:
         steps = task.plan.steps
         left = [f"and {counted(len(steps) - STEPS, 'more step')}"] if len(steps) > STEPS else []
-        return "; ".join([*(clip(inline(what(step)), EACH) for step in steps[:STEPS]), *left])
+        return "; ".join([*(shortened(what(step), EACH) for step in steps[:STEPS]), *left])
     step = looked_at(task, task.pauses) if kind == "pause" else None
     return what(step) if step else ""
 
@@ -291,7 +292,7 @@ def _audited(logged: Line) -> Block:
     tool = f" · {said.tool}" if said.tool else ""
     ended = f" · {said.outcome or said.status}" if said.outcome or said.status else ""
     reason = f" · {said.reason}" if said.reason else ""
-    refused = naming(clip(inline(reason), 200)) if said.event == "turned_away" else []  # why: our own words
+    refused = naming(shortened(reason, 200)) if said.event == "turned_away" else []  # why: our own words
     return line(
         words(f"#{logged.seq} {logged.at:%Y-%m-%d %H:%M:%S} "),
         words(said.event.replace("_", " "), "bold", most=40),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gate.rules.action import Action, Affected, CallClass, Fact, Preview
-from views.block_kit import PAGE, Block, boxes, framed, inline, line, pack, quote, weight, words
+from views.block_kit import PAGE, Block, boxes, fits_line, framed, inline, line, pack, quote, weight, words
 from views.tool_results import WIDEST, moment_in
 from views.wording import amount, reversible, size
 
@@ -131,7 +131,7 @@ def _is_said(fact: Fact, preview: Preview) -> bool:
     text could write a value of another argument into it."""
     if not fact.named or not 0 < len(fact.value) <= _ROW:
         return False
-    whole_line = len(inline(preview.summary)) <= SUMMARY
+    whole_line = fits_line(preview.summary, SUMMARY)
     if (whole_line and fact.value in preview.summary) or fact.value in _names(preview):
         return True
     return f"+ {fact.label}: {fact.value}" in preview.diff.split("\n")
@@ -144,7 +144,7 @@ def _names(preview: Preview) -> set[str]:
 
 def _named_above(preview: Preview) -> bool:
     """Whether all that is affected is the one thing of the first line."""
-    if len(preview.affected) != 1 or len(inline(preview.summary)) > SUMMARY:
+    if len(preview.affected) != 1 or not fits_line(preview.summary, SUMMARY):
         return False
     source, _, target = preview.affected[0].name.partition(" → ")
     into = target.removesuffix(f"/{source.rpartition('/')[2]}")  # the folder that it keeps its name in

@@ -15,7 +15,7 @@ from gate.rules.plurals import counted
 from gate.rules.task import Plan, Step
 from gate.rules.tool import ToolSpec
 from views import edit_form
-from views.block_kit import Block, clip, inline, option, plain, select, text_input, visible
+from views.block_kit import Block, option, plain, select, shortened, text_input, visible
 from views.block_kit import field as input_block
 from views.form_fields import Form, Schema, same
 from views.task_wording import number, source, what
@@ -159,7 +159,7 @@ def _noted(step: Step) -> str:
 def _labelled(
     kind: str, step: Step, label: str, element: Block, hint: str = "", optional: bool = False
 ) -> Block:
-    return input_block(block_of(kind, step), clip(inline(label), 140), element, hint=hint, optional=optional)
+    return input_block(block_of(kind, step), shortened(label, 140), element, hint=hint, optional=optional)
 
 
 def _form(plan: Plan, step: Step, specs: Specs) -> Form:

@@ -15,10 +15,8 @@ from views.block_kit import (
     Message,
     actions,
     bullets,
-    clip,
     context,
     escaped,
-    inline,
     line,
     mention,
     mrkdwn,
@@ -28,6 +26,7 @@ from views.block_kit import (
     plain,
     rich,
     sentence,
+    shortened,
     words,
 )
 from views.task_questions import answers
@@ -148,7 +147,7 @@ def _card(plan: Plan, step: Step) -> Block:
     """One step inside a plan block, which has no sign for *skipped* and *waits for you*: the title says it."""
     _, stands = mark(step)
     standing = f" ({stands})" if stands and step.state is not StepState.FAILED else ""
-    short = clip(inline(effect(step)), TITLE - len(standing) - 10)
+    short = shortened(effect(step), TITLE - len(standing) - 10)
     made = {
         "task_id": f"step-{number(plan, step)}",
         "title": _title(f"{number(plan, step)}. {short}{standing}", TITLE + 50),
@@ -159,7 +158,7 @@ def _card(plan: Plan, step: Step) -> Block:
 
 
 def _title(text: str, most: int) -> str:
-    return clip(inline(text), most).translate(PLAIN_TITLE) or " "
+    return shortened(text, most).translate(PLAIN_TITLE) or " "
 
 
 def _more(plan: Plan) -> list[Block]:

@@ -3,7 +3,9 @@
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,17 +15,17 @@ from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
 from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
 from gate.rules.ports import Note, UndoEntry
-from gate.rules.task import Missing, PauseReason, Question
+from gate.rules.task import Flow, Missing, PauseReason, Question
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Problem
-from gate.rules.unicode_safety import is_deceptive
+from gate.rules.unicode_safety import deceptive_positions, is_deceptive
 from gate.tasks.pending import PendingItem
 from tests.actions import but
 from tests.tasks import having
 from tests.views.samples import INVERSE, NOW, action, opened, parts, sent
 from tests.views.task_samples import plan, step, task
-from views import lists, modals, notices
-from views.block_kit import clip, escape, escaped, inline, mention, mrkdwn, visible
+from views import block_kit, lists, modals, notices, rendering
+from views.block_kit import clip, escape, escaped, fits_line, inline, mention, mrkdwn, shortened, visible
 from views.card import card
 from views.edit_form import blocks, field_errors
 from views.form_fields import Form
@@ -263,3 +265,32 @@ def test_errors_of_a_form_go_to_fields_only():
     problems = [Problem(("a",), "too short"), Problem((), "odd"), Problem(("zz", 0), "no")]
     assert field_errors(Form(schema, {}), problems) == {"arg.a": "too short"}
     assert {b["block_id"] for b in blocks(Form(schema, {}))} == {"arg.a"}
+
+
+def longest(seen: list[int], text: str) -> Iterator[int]:
+    seen.append(len(text))
+    return deceptive_positions(text)
+
+
+@pytest.mark.parametrize(
+    "pump", ["\u202e", "a\u0301", "\u2764\ufe0f", "\u0430\u0301", "a\u202e\u0431\u0301\u200b "]
+)
+def test_of_a_long_text_no_more_is_gone_through_than_is_shown(pump: str, monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+    monkeypatch.setattr(block_kit, "deceptive_positions", partial(longest, seen))
+    talked = having(task(TaskState.TALKING), flow=Flow.TALK, requirements=(pump * 20_000,) * 30, attempts=1)
+    rendering.cards(talked)
+    assert max(seen) <= 1_000
+    assert sum(seen) <= 60_000
+
+
+@given(st.text(alphabet="a\u0430\u202e\\u{}12 \n\uff0f", max_size=700), st.integers(20, 300))
+def test_a_text_is_cut_as_it_is_once_it_is_visible(text: str, most: int):
+    assert (
+        shortened(text, most)[: most - 12] == clip(inline(text), most)[: most - 12]
+    )  # before what counts the rest
+    assert fits_line(text, most) == (len(inline(text)) <= most)
+
+
+def test_what_is_cut_of_a_long_text_is_counted_to_its_end():
+    assert shortened("x" * 40_000, 300) == "x" * 289 + "… (+39,711)"
