@@ -13,7 +13,14 @@ from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.task import Flow, Specification, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import replies
-from gate.tasks.task_transitions import lock_unchanged, move_task, press_task, start_turn, update_task
+from gate.tasks.task_transitions import (
+    lock_unchanged,
+    move_task,
+    press_task,
+    say_in_thread,
+    start_turn,
+    update_task,
+)
 
 PRESSED = "you pressed *Implement now*"
 ASKED = "Please compile what is to be built now."
@@ -21,6 +28,11 @@ PLANNER = "it reads as if you want this built now"
 COMPILING = "I am putting together what was said already."
 NOT_ALLOWED = "Going from talk to doing is switched off here."
 MOST = 100  # requirements
+MOST_COMPILED = 20_000  # characters of what was said, where it is taken word by word
+TALKED_MUCH = (
+    "We have talked for longer than I can put together word by word. Please begin a new thread, and say there in one "
+    "message what is to be built."
+)
 
 
 async def advance_conversation(world: World, task: Task) -> bool:
@@ -33,8 +45,17 @@ async def advance_conversation(world: World, task: Task) -> bool:
     compile_it = isinstance(last, Implement) or seen
     if not compile_it or not task.switches.allow_execution_transition:
         return False
+    if (
+        not isinstance(last, Implement) and not world.planner.follows
+    ):  # it has said why there is nothing to build
+        await _talk_on(world, task)
+        return False
     listed = last.requirements if isinstance(last, Implement) else ()
-    requirements = tuple(listed or await _requirements_from_texts(world, task, found))[:MOST]
+    texts = () if listed else await _requirements_from_texts(world, task, found)
+    if sum(map(len, texts)) > MOST_COMPILED and found.text == ASKED:
+        await _talk_on(world, task, TALKED_MUCH)
+        return False
+    requirements = tuple(listed or texts)[:MOST]
     async with world.ledger.begin() as tx:
         now = await lock_unchanged(tx, task)
         because = now.because or (seen.because if seen else PLANNER)
@@ -47,6 +68,16 @@ async def advance_conversation(world: World, task: Task) -> bool:
         compiled = Specification(requirements=requirements, because=because)
         await update_task(tx, now, "compiled", specification=compiled)
     return False
+
+
+async def _talk_on(world: World, task: Task, why: str = "") -> None:
+    """Nothing is compiled: say why, where the planner has not, and let *Implement now* be pressed again."""
+    if task.because:
+        async with world.ledger.begin() as tx:
+            now = await lock_unchanged(tx, task)
+            await update_task(tx, now, "nothing to build", specification=Specification())
+            if why:
+                await say_in_thread(tx, now, why, now.turn)
 
 
 def implement_intent(task: Task, text: str) -> Intent | None:

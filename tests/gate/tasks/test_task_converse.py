@@ -119,6 +119,33 @@ async def test_a_planner_that_does_not_compile_leaves_their_own_words(talk: Scen
     )
 
 
+async def test_where_a_planner_without_a_model_has_refused_nothing_is_compiled(talk: Scene):
+    talk.planner.follows = False
+    await begun(talk)
+    task = await said(talk, "do it", Say("Please begin a new thread."))
+    assert (task.requirements, task.because) == ((), "")
+    for _ in range(2):
+        talk.planner.script = [Say("Please begin a new thread.")]
+        assert (await converse.implement(talk.world, press(task))).code == "start"
+        await talk.play()
+        task = await now(talk)
+        assert (task.state, task.requirements, task.because) == (S.TALKING, (), "")
+    assert talk.texts.count("Please begin a new thread.") == 3
+
+
+async def test_more_words_than_can_be_put_together_are_said_to_be_too_many(talk: Scene):
+    await begun(talk)
+    for number in range(2):
+        await said(talk, f"{number} {'well ' * 1_900}", Say("Fine."))
+    task = await said(talk, "yes, implement it", Say("Sure."), Say("I would rather talk."))
+    assert task.requirements
+    for number in range(2):
+        await said(talk, f"{number} {'well ' * 2_000}", Say("Fine."))
+    task = await said(talk, "yes, implement it", Say("Sure."), Say("I would rather talk."))
+    assert (task.state, task.requirements, task.because) == (S.TALKING, (), "")
+    assert talk.texts.count(converse.TALKED_MUCH) == 1
+
+
 async def test_nothing_is_planned_before_the_requirements_are_confirmed(talk: Scene):
     await begun(talk)
     task = await said(talk, "go ahead", WANTS)
