@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ import pytest
 from gate.rules import thread_commands
 from gate.rules.build_intent import intent
 from gate.rules.outcome_claims import claims_outcome
+from gate.rules.plan_changes import rebuilt_plan
 from gate.rules.planner_port import Call, CallReport, Mode, PlannerContext, Propose, ProposePlan, Say
 from gate.rules.settings import parse_header
+from gate.rules.task import Instruction
 from gate.rules.tool import ToolSpec
 from gate.tasks.inbox import LONGEST
 from handlers.slack import payloads
@@ -37,6 +41,7 @@ UNITS = (
     "successfully ", "mode ", "[a=b] ", "in table a of a set a to a where ", "#", "|", "\\",
 )  # fmt: skip
 Reader = Callable[[str], object]
+NOW = datetime(2026, 11, 27, tzinfo=UTC)
 GENEROUS = 0.25  # CPU seconds: this machine has others to serve
 
 
@@ -300,6 +305,68 @@ def test_more_rules_about_a_plan_than_one_message_has_are_refused(planner: Phras
         "I took none of that: it is more than 12 instructions. Please give me at most 12 at once."
     ]
     assert len(plan.pieces) == 3
+
+
+def crowded(number: int) -> str:
+    """A message that is cut at each of its 60 conjunctions, in each of its twelve lines."""
+    return "\n".join((f"also move a{number}x{n} to b and " * 40)[:330] for n in range(12))
+
+
+def test_all_that_was_said_of_a_plan_is_cut_up_no_more_often_than_one_message(planner: Phrases) -> None:
+    one, several = changing(planner, 3, 2), changing(planner, 3, 2)
+    one.take(crowded(0))
+    for number in range(5):
+        several.take(crowded(number))
+    assert len(several.understanding.fitting) < len(one.understanding.fitting) + 5 * 12 * 3
+    assert "again in another reply" in several.notes[-1]
+    assert "also move a4x11 to b" in several.notes[-1]
+    assert len(several.notes) + len(several.lookups) >= 60
+    several.take("skip step 1")
+    assert len(several.pieces) == 2
+
+
+async def test_others_are_served_between_two_texts_that_are_planned(planner: Phrases) -> None:
+    served = await serving(
+        planner, PlannerContext("x", requirements=tuple(f"make a folder x{n}" for n in range(9)))
+    )
+    assert served >= 9
+
+
+async def test_others_are_served_between_two_instructions_to_a_plan(planner: Phrases) -> None:
+    made = await replied(planner, "make a folder x1\nmake a folder x2\nmake a folder x3", Mode.PLAN)
+    assert isinstance(made, ProposePlan)
+    steps, _ = rebuilt_plan(None, made.steps)
+    said = tuple(Instruction(f"i{n}", "U1", crowded(n), NOW) for n in range(9))
+    assert await serving(planner, PlannerContext("x", left=steps, instructions=said)) >= 9
+
+
+async def serving(planner: Phrases, brief: PlannerContext) -> int:
+    """How often others had their turn while a plan was made."""
+    served, over = 0, asyncio.Event()
+
+    async def other() -> None:
+        nonlocal served
+        while not over.is_set():
+            served += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(other())
+    await planner.reply(turn("x", Mode.PLAN), brief, ())
+    over.set()
+    await beside
+    return served
+
+
+async def test_requirements_of_more_instructions_than_a_request_may_have_calls_are_refused(
+    planner: Phrases,
+) -> None:
+    texts = tuple("\n".join(f"make a folder x{m}-{n}" for n in range(12)) for m in range(9))
+    reply = await replied(planner, "x", Mode.PLAN, PlannerContext("x", requirements=texts))
+    assert isinstance(reply, Say)
+    assert reply.text.startswith("That names 108 things")
+    assert isinstance(
+        await replied(planner, "x", Mode.PLAN, PlannerContext("x", requirements=texts[:8])), ProposePlan
+    )
 
 
 def test_what_comes_closest_to_a_rule_is_not_looked_for_where_nobody_is_told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,10 @@ HELP = re.compile(
 )
 
 
+class TooManyParts(Unclear):
+    """There are more places to cut a text at than are looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Meant:
     """What a message means. `questions` without an assumption have to be answered first: then there are no calls
@@ -87,6 +92,8 @@ class Understanding:
     # What is said beside “I did not understand”, where a card waits; "" for what can be written
     waits: str = ""
     hints: bool = True  # what comes closest is said of what is not understood, which takes time
+    # The cuts that are left for several texts together; without it, each message has as many as one may have
+    cuts: Iterator[int] | None = field(default=None, compare=False, repr=False)
     fitting: dict[str, Found | None] = field(default_factory=dict, compare=False, repr=False)  # by line
     memo: Memo = field(default_factory=Memo, compare=False, repr=False)
 
@@ -102,12 +109,15 @@ class Understanding:
     def asks_what_waits(self, heard: Heard) -> bool:
         return any(match(pattern, heard.text) is not None for pattern in self.book.pending)
 
-    def several(self, texts: Sequence[str], decided: Sequence[SettledPoint] = ()) -> Meant:
-        """Several texts as one, in their order. Raises Unclear."""
-        place, found = 1, list[Meant]()
+    async def several(self, texts: Sequence[str], decided: Sequence[SettledPoint] = ()) -> Meant:
+        """Several texts as one, in their order, of no more instructions than one request may have calls. Others are
+        served between two of them. Raises Unclear."""
+        place, found, together = 1, list[Meant](), replace(self, cuts=all_cuts())
         for text in texts:
-            found.append(self.read(hear(text), decided, place))
+            found.append(together.read(hear(text), decided, place))
             place += max(1, len(found[-1].said))
+            _refuse_many(place - 1)
+            await asyncio.sleep(0)
         keys = (f"new-{number}" for number in count(1))
         return Meant(
             tuple(piece for one in found for piece in renumbered(one.pieces, keys)),
@@ -191,7 +201,7 @@ class Understanding:
             found = under_heading(found)  # "Please do this:"
         if len(found) > MOST:  # refused by who reads them: cutting each up would take seconds
             return found
-        cuts = iter(range(MOST_JOINTS))
+        cuts = self.cuts or all_cuts()
         return [*islice((part for line in found for part in self._parts(line, heard, cuts)), MOST + 1)]
 
     def _parts(self, line: str, heard: Heard, cuts: Iterator[int]) -> Iterator[str]:
@@ -346,12 +356,17 @@ class Understanding:
         return Piece("0", call, title(spec, call.args, {}, typed) if spec else typed)
 
 
+def all_cuts() -> Iterator[int]:
+    """The cuts of one message, or of several texts that are understood at once."""
+    return iter(range(MOST_JOINTS))
+
+
 def _few(found: Iterator[tuple[str, str]], cuts: Iterator[int]) -> Iterator[tuple[str, str]]:
-    """The first ways to cut a line, as long as there are `cuts` left for its message. Raises Unclear."""
+    """The first ways to cut a line, as long as there are `cuts` left for its message. Raises TooManyParts."""
     for way in islice(found, MOST):
         cost = 1 + sum(map(len, way)) // SHORT_LINE
         if len([*islice(cuts, cost)]) < cost:
-            raise Unclear(TOO_MANY_PARTS)
+            raise TooManyParts(TOO_MANY_PARTS)
         yield way
 
 

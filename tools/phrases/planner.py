@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -143,7 +144,7 @@ class Phrases:
         if not all(_only_looks(turn, exchange.reply) for exchange in turn.exchanges):
             return PlannerReply(Done())
         if turn.mode is Mode.PLAN:
-            return PlannerReply(self._plan(turn, brief))
+            return PlannerReply(await self._plan(turn, brief))
         if turn.mode is Mode.TALK:
             return PlannerReply(await self._talk(turn, brief))
         here = [one for one in pending if one.session == turn.session and one.requester == turn.requester]
@@ -188,14 +189,14 @@ class Phrases:
         understanding = Understanding(self.book, self.tools)
         return self._special(hear(turn.text), understanding) or await talked(turn, brief, understanding)
 
-    def _plan(self, turn: Turn, brief: PlannerContext) -> Reply:
+    async def _plan(self, turn: Turn, brief: PlannerContext) -> Reply:
         """A plan of what is left to do: from what was asked for, or from the plan before and what was said of it."""
         understanding = Understanding(self.book, self.tools, seen(turn.exchanges))
         old = [_kept(step) for step in brief.left]
         note = ""
         if not old and not brief.done:
             try:
-                meant = understanding.several(_texts(turn, brief), brief.decided)
+                meant = await understanding.several(_texts(turn, brief), brief.decided)
             except Unclear as unclear:
                 return Say(str(unclear))
             if meant.needed:
@@ -208,6 +209,7 @@ class Phrases:
         changing = Changing(old, brief.done, understanding, brief.decided)
         for text in _new(brief):
             changing.take(text)
+            await asyncio.sleep(0)  # others are served between two of them
         if changing.lookups:
             return Propose(tuple(changing.lookups[:AT_ONCE]), lookup=True)
         if changing.questions:

@@ -13,7 +13,7 @@ from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint, Step
 from gate.rules.thread_commands import QUOTES, Assign, Replace, edit
 from tools.phrases.doubtful_messages import under_heading
-from tools.phrases.interpret import MOST, Understanding
+from tools.phrases.interpret import MOST, TooManyParts, Understanding, all_cuts
 from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
 from tools.phrases.sentence_patterns import LONGEST, spoken
 from tools.phrases.tokenize import WIDE, Heard, headed, hear, joints, lines
@@ -29,6 +29,10 @@ FORMS = (
     "“skip step 2”, “first do step 3”, “use new.md instead of old.md”, “ask me before step 2”, or “also …”"
 )
 KEPT = "I kept “{said}”, but I cannot act on it. I understand {forms} with one of my phrases."
+TOO_MANY_AT_ONCE = (
+    "I kept “{said}”, but all that you said of this plan has too many parts to be taken in at once. Please write this "
+    "again in another reply."
+)
 TOO_MANY_RULES = (
     f"I took none of that: it is more than {MOST} instructions. Please give me at most {MOST} at once."
 )
@@ -207,6 +211,7 @@ class Changing:
     questions: list[Question] = field(default_factory=list)
     lookups: list[Call] = field(default_factory=list)  # reads that are needed before it can be changed
     looked: int = 0  # characters in which words were looked for to replace them
+    cuts: Iterator[int] = field(default_factory=all_cuts)  # that are left for all of its texts
     keys: Iterator[str] = field(default_factory=lambda: (f"more-{number}" for number in count(1)))
 
     def take(self, text: str) -> None:
@@ -228,6 +233,9 @@ class Changing:
             except Refused as refused:
                 self.pieces = before
                 self.notes.append(str(refused))
+            except TooManyParts:
+                self.pieces = before
+                self.notes.append(TOO_MANY_AT_ONCE.format(said=clipped(line, 80)))
             except Unclear:
                 self.pieces = before
                 self.notes.append(KEPT.format(said=clipped(line, 80), forms=FORMS))
@@ -391,7 +399,7 @@ class Changing:
         """A further instruction. Raises Unclear."""
         rather = None if WIDE.search(said.text) else INSTEAD.fullmatch(said.text)
         text = (rather["a"] or rather["b"]) if rather else said.text
-        known = replace(self.understanding, before=tuple(self.pieces), hints=False)
+        known = replace(self.understanding, before=tuple(self.pieces), hints=False, cuts=self.cuts)
         meant = known.read(hear(text), self.decided)
         if meant.needed:
             self.questions += meant.needed
