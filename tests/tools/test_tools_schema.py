@@ -237,8 +237,24 @@ def test_the_growth_of_a_pattern_s_work_bounds_the_length_of_its_text() -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(?i)" + "[\0-\uffff]" * 90, "[ -\uffff]" * 60, "(?i)" + "[a-z]" * 1_900, "a?" * 5_000, "x" * 9_999],
-    ids=["wide classes in any case", "wide classes", "classes in any case", "optional", "long"],
+    [
+        "(?i)" + "[\0-\uffff]" * 90,
+        "(?ssssssssssssi)" + "[ -\uffff]" * 11,
+        "(?ssssssssssssi:" + "[ -\uffff]" * 11 + ")",
+        "[ -\uffff]" * 60,
+        "(?i)" + "[a-z]" * 1_900,
+        "a?" * 5_000,
+        "x" * 9_999,
+    ],
+    ids=[
+        "wide classes in any case",
+        "behind many flags",
+        "in a group",
+        "wide classes",
+        "classes in any case",
+        "optional",
+        "long",
+    ],
 )
 def test_a_pattern_that_takes_long_to_be_compiled_is_left_to_the_server(pattern: str) -> None:
     schema = {"properties": {"a": {"pattern": pattern}}}

@@ -15,7 +15,6 @@ MOST_COMPILING = 16_000  # microseconds that one may take to be compiled
 PER_CHARACTER, PER_WIDE_RANGE, PER_FOLDED_RANGE, FOLDED_PER_MICROSECOND = 8, 1_300, 60, 16
 PER_WIDE_CLASS = 100  # of single characters beyond Latin-1: a map as well
 LATIN = 0xFF
-IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]{0,9}i")
 UNREADABLE = (re.error, OverflowError, RecursionError)
 
 
@@ -68,18 +67,27 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def _cost(pattern: str, tree: Any) -> int:
-    folded, cost = IGNORES_CASE.search(pattern) is not None, len(pattern) * PER_CHARACTER
+    folded, cost, folding = bool(tree.state.flags & re.IGNORECASE), len(pattern) * PER_CHARACTER, 0
     stack: list[Any] = [tree]
     while stack:
         value = stack.pop()
         if isinstance(value, tuple) and value and value[0] is constants.RANGE:
             first, last = value[1]
             cost += PER_WIDE_RANGE if last > LATIN else 0
-            cost += PER_FOLDED_RANGE + (last - first) // FOLDED_PER_MICROSECOND if folded else 0
+            folding += PER_FOLDED_RANGE + (last - first) // FOLDED_PER_MICROSECOND
         elif isinstance(value, parser.SubPattern | list | tuple):
             cost += PER_WIDE_CLASS if _is_wide_class(value) else 0
+            folded |= _ignores_case(value)
             stack += value
-    return cost
+    return cost + folding if folded else cost
+
+
+def _ignores_case(value: Any) -> bool:
+    """Whether this is a group with flags of its own, and one of them says so. Python takes each of them many times."""
+    if not isinstance(value, tuple) or len(value) != 2 or value[0] is not constants.SUBPATTERN:
+        return False
+    _, added, _, _ = value[1]
+    return bool(added & re.IGNORECASE)
 
 
 def _is_wide_class(value: Any) -> bool:
