@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 
 from gate.rules.action import Json
+from gate.rules.text_cache import Remembered
 
 # Verbs of reading, also behind the name of a product or a kind of thing (`jira_get_issue`, `pods_list`, `issue_read`).
 READING = frozenset(
@@ -101,7 +101,7 @@ def words(name: str) -> list[str]:
     return list(_words(name))
 
 
-@lru_cache(maxsize=65_536)  # each tool is asked about for each call
+@Remembered  # each tool is asked about for each call
 def _words(name: str) -> tuple[str, ...]:
     return tuple(w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from gate.rules.action import Decision, Json, Verdict
 from gate.rules.policy import Policy, decide, is_only_claimed
 from gate.rules.tool import Hints, ToolSpec
-from gate.rules.tool_names import ACTS, LONGEST, MOST_ARGUMENTS, only_reads, shows_change
+from gate.rules.tool_names import ACTS, LONGEST, MOST_ARGUMENTS, only_reads, shows_change, words
 
 OF_THE_REVIEW = "clear_database pay_invoice grant_admin delete_all_files".split()
 HARMFUL = """
@@ -259,3 +261,14 @@ def test_names_in_other_letters_and_short_verbs_are_no_reads(name: str):
 )  # fmt: skip
 def test_a_change_is_heard_behind_any_bullet_or_joint(text: str):
     assert shows_change("", text, {})
+
+
+def test_the_words_of_names_that_a_server_makes_up_are_not_kept_for_good():
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            words(f"{number}x" + "aBcD" * 22)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 30_000_000
