@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any
 
 from slack_bolt import BoltResponse
@@ -21,7 +20,7 @@ from gate.tasks import inbox, steer
 from handlers.slack import payloads
 from handlers.slack.buttons import Buttons
 from handlers.slack.commands import Commands
-from handlers.slack.home import Pages, home, home_after
+from handlers.slack.home import HomeAfter, Pages, home
 from handlers.slack.listener import TIMEOUT_SECONDS, ListenerFactory, Outgoing
 from handlers.slack.lists_at_once import ListsAtOnce
 from handlers.slack.modals import Modals
@@ -98,17 +97,18 @@ class Events:
 
 def register(app: AsyncApp, world: World, outgoing: Outgoing, bot_user: str) -> None:
     """Registers the middleware and the listeners on `app`."""
-    listeners = ListenerFactory(outgoing, world.ids.new, partial(home_after, world))
+    listeners = ListenerFactory(outgoing, world.ids.new, HomeAfter(world))
     lists = ListsAtOnce()
     events = Events(world, outgoing, lists, bot_user)
     app.use(events.receive_message)
     app.event("app_home_opened")(events.home)
     app.event("agent_session_stopped")(events.stop)
     asked = ServerQuestions(world)
+    pages = {name: lists.bounded(turn) for name, turn in Pages(world).all().items()}
     pressed = {
         **Buttons(world).all(),
         **TaskButtons(world).all(),
-        **Pages(world).all(),
+        **pages,
         **asked.buttons(),
     }
     for action_id, handler in pressed.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from gate.actions import grants
 from gate.actions.button_press import PressResult
@@ -36,17 +38,39 @@ async def home(world: World, team: str, user: str, page: int = 0) -> dict[str, A
     return lists.home(waiting, user, entries, listed([one.grant for one in allowed], void), page)
 
 
-async def home_after(world: World, team: str, user: str, said: PressResult | None) -> dict[str, Any]:
-    """The view after a decision in App Home, or in a window opened there. Where a call runs because of it, its end is
-    waited for, 3 s at most. Raises Unavailable.
-    """
-    running = RUNNING.get(said.code, ()) if said else ()
-    for _ in range(POLLS if running else 0):
-        action = await world.ledger.action(said.action.id) if said and said.action else None
-        if action is None or action.state not in running:
-            break
-        await world.clock.sleep(POLL_SECONDS)
-    return await home(world, team, user)
+class HomeAfter:
+    """The view after a decision in App Home, or in a window opened there. For each person one is made at a time, and
+    one for all decisions that wait for that: each view reads much."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by person
+        self._waiting: set[str] = set()
+
+    async def __call__(self, team: str, user: str, said: PressResult | None) -> dict[str, Any] | None:
+        """None where another that is still to be made shows the same. Raises Unavailable."""
+        await self._ended(said)
+        if user in self._waiting:
+            return None
+        self._waiting.add(user)
+        making = self._making.setdefault(user, asyncio.Lock())
+        try:
+            await making.acquire()
+        finally:
+            self._waiting.discard(user)
+        try:
+            return await home(self._world, team, user)
+        finally:
+            making.release()
+
+    async def _ended(self, said: PressResult | None) -> None:
+        """Where a call runs because of the decision, wait for its end, 3 s at most."""
+        running = RUNNING.get(said.code, ()) if said else ()
+        for _ in range(POLLS if running else 0):
+            action = await self._world.ledger.action(said.action.id) if said and said.action else None
+            if action is None or action.state not in running:
+                break
+            await self._world.clock.sleep(POLL_SECONDS)
 
 
 class Pages:

@@ -16,7 +16,7 @@ from views.block_kit import Message
 
 log = logging.getLogger(__name__)
 
-Home = Callable[[str, str, PressResult | None], Awaitable[dict[str, Any]]]
+Home = Callable[[str, str, PressResult | None], Awaitable[dict[str, Any] | None]]
 
 TIMEOUT_SECONDS = 2.0  # of a handler, so that Slack gets the acknowledgement within its 3 s
 BUSY = "I could not record this just now, so nothing changed. Please try again in a moment."
@@ -104,7 +104,7 @@ Handler = Callable[[Any], Awaitable[Reply | Opening]]
 
 class ListenerFactory:
     """Makes Bolt listeners from handlers. `incident` returns a new id for an error that is logged and shown. `home`:
-    the App Home of a person of a team after a decision."""
+    the App Home of a person of a team after a decision, None where it is shown anyway."""
 
     def __init__(self, outgoing: Outgoing, incident: Callable[[], str], home: Home) -> None:
         self._outgoing = outgoing
@@ -144,8 +144,10 @@ class ListenerFactory:
 
     async def _publish_home(self, payload: Click | Submission, reply: Reply) -> None:
         try:
-            view = reply.home or await self._home(payload.team, payload.user, reply.said)
-            await self._outgoing.publish(payload.user, view)
+            with for_owner(payload.user):
+                view = reply.home or await self._home(payload.team, payload.user, reply.said)
+            if view is not None:
+                await self._outgoing.publish(payload.user, view)
         except Unavailable as error:
             log.warning("App Home could not be renewed: %s", error)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from handlers.slack.listener import Reply
-from handlers.slack.payloads import SlashCommand
+from handlers.slack.payloads import Click, SlashCommand
 
 MOST = 2
 CROWDED = "I am still busy with what you asked for just now. Please try again in a moment."
+_Asked = TypeVar("_Asked", SlashCommand, Click)
 
 
 class ListsAtOnce:
@@ -31,15 +33,15 @@ class ListsAtOnce:
             if not self._made[user]:
                 del self._made[user]
 
-    def bounded(
-        self, handler: Callable[[SlashCommand], Awaitable[Reply]]
-    ) -> Callable[[SlashCommand], Awaitable[Reply]]:
-        """The handler of a command, which says so where too many are under way."""
+    def bounded(self, handler: Callable[[_Asked], Awaitable[Reply]]) -> Callable[[_Asked], Awaitable[Reply]]:
+        """The handler of a command or a click, which says so where too many are under way."""
 
-        async def handle(command: SlashCommand) -> Reply:
-            with self.for_person(command.user) as may:
-                if not may:
-                    return Reply(ack={"text": CROWDED, "response_type": "ephemeral"})
-                return await handler(command)
+        async def handle(asked: _Asked) -> Reply:
+            with self.for_person(asked.user) as may:
+                if may:
+                    return await handler(asked)
+            if isinstance(asked, SlashCommand):
+                return Reply(ack={"text": CROWDED, "response_type": "ephemeral"})
+            return Reply(text=CROWDED)
 
         return handle

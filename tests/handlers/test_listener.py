@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from bot.slack_messages import Hints
 from gate.rules.ports import Unavailable
 from handlers.slack import payloads
-from handlers.slack.home import home_after
+from handlers.slack.home import HomeAfter
 from handlers.slack.listener import ListenerFactory, Opening, Reply
 from tests.slack_app import ANN, OPS, Edge, said_in
 from views import modals
@@ -58,9 +57,7 @@ Handler = Callable[[Any], Awaitable[Reply | Opening]]
 
 
 def listeners(edge: Edge) -> ListenerFactory:
-    return ListenerFactory(
-        Hints(edge.cards._client, edge.cards), edge.world.ids.new, partial(home_after, edge.world)
-    )
+    return ListenerFactory(Hints(edge.cards._client, edge.cards), edge.world.ids.new, HomeAfter(edge.world))
 
 
 async def send(edge: Edge, kind: Any, payload: dict[str, Any]) -> Any:

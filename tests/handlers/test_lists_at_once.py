@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from gate.rules.ports import World
+from handlers.slack.home import HomeAfter
 from handlers.slack.listener import Reply
 from handlers.slack.lists_at_once import CROWDED, MOST, ListsAtOnce
-from handlers.slack.payloads import SlashCommand
+from handlers.slack.payloads import Click, SlashCommand
+from tests.slack_app import Edge
 
 
 def asked_by(user: str) -> SlashCommand:
@@ -31,3 +36,60 @@ async def test_of_many_lists_of_one_person_a_few_are_made_at_once_and_others_hav
     done.set()
     assert [one.text for one in await asyncio.gather(*waiting[:MOST], waiting[-1])] == ["here"] * (MOST + 1)
     assert (await bounded(asked_by("U1"))).text == "here"
+
+
+async def test_a_page_is_not_turned_for_a_person_for_whom_lists_are_made() -> None:
+    lists, done = ListsAtOnce(), asyncio.Event()
+
+    async def turn(click: Click) -> Reply:
+        await done.wait()
+        return Reply(text="here")
+
+    bounded = lists.bounded(turn)
+    waiting = [asyncio.create_task(bounded(Click("T1", "U1", "later", "1", "t"))) for _ in range(MOST + 1)]
+    await asyncio.sleep(0)  # all have begun
+    assert (await waiting[-1]).text == CROWDED
+    done.set()
+    assert [one.text for one in await asyncio.gather(*waiting[:-1])] == ["here"] * MOST
+
+
+async def test_app_home_is_made_once_for_all_decisions_that_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch, edge: Edge
+) -> None:
+    made, done = list[str](), asyncio.Event()
+
+    async def home(world: World, team: str, user: str) -> dict[str, str]:
+        made.append(user)
+        await done.wait()
+        return {"of": user}
+
+    monkeypatch.setattr("handlers.slack.home.home", home)
+    after = HomeAfter(edge.world)
+    waiting = [asyncio.create_task(after("T1", user, None)) for user in ["U1"] * 9 + ["U2"]]
+    await asyncio.sleep(0)  # all have begun
+    assert made == ["U1", "U2"]
+    done.set()
+    views = await asyncio.gather(*waiting)
+    assert views == [{"of": "U1"}] * 2 + [None] * 7 + [{"of": "U2"}]
+    assert made == ["U1", "U2", "U1"]
+
+
+async def test_app_home_is_made_after_one_that_waited_was_given_up(
+    monkeypatch: pytest.MonkeyPatch, edge: Edge
+) -> None:
+    done = asyncio.Event()
+
+    async def home(world: World, team: str, user: str) -> dict[str, str]:
+        await done.wait()
+        return {"of": user}
+
+    monkeypatch.setattr("handlers.slack.home.home", home)
+    after = HomeAfter(edge.world)
+    first, second = (asyncio.create_task(after("T1", "U1", None)) for _ in range(2))
+    await asyncio.sleep(0)  # both have begun
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    third = asyncio.create_task(after("T1", "U1", None))
+    done.set()
+    assert [await first, await third] == [{"of": "U1"}] * 2
