@@ -31,6 +31,7 @@ HOW = {
 # Patterns that are made while the product runs, and why no text makes them slow.
 MADE_OF = {
     "gate/actions/preview.py": "of a recipe: always_checkable when it is loaded, as tests/tools/test_tools_recipes.py shows",
+    "gate/rules/identifiers.py": "names in a schema of the operator's policy: always_checkable when it is loaded",
     "gate/rules/pattern_search.py": "of the operator's policy: always_checkable when it is loaded",
     "handlers/slack/payloads.py": "of our own user's id: see below",
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",

@@ -13,10 +13,10 @@ READS = re.compile(r"(?i)[\s(]*(?:select|show|describe|desc|explain|values|with|
 # Brackets, comments of any dialect and what nobody sees before the first word; MySQL reads what stands in `/*!`.
 COMMENTS = r"(?:[\s(\x00\ufeff\u200b-\u200f\u2060]|--[^\n]*+|#[^\n]*+|//[^\n]*+|/\*!\d{0,6}|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 FIRST_WORD = re.compile(
-    rf"(?i){COMMENTS}(select|values|from|with|show|explain|describe|desc|analy[sz]e|table|summarize|pivot|unpivot)\b"
+    rf"(?i){COMMENTS}(select|values|from(?!:)|with(?!:)|show|explain|describe|desc|analy[sz]e|table|summarize|pivot|unpivot)\b"
 )
 # Words alone in brackets, as in prose, “the server (second try)”; but not those that are values where there is no table
-VALUE = r"(?:null|true|false|default|user|localtime|localtimestamp|sysdate|uid|on|off)\b"
+VALUE = r"(?:not|case|all|any|array|row|null|true|false|default|user|localtime|localtimestamp|sysdate|uid|on|off)\b"
 IN_WORDS = rf"(?!(?i:{VALUE}))[^\W\d_]{{1,40}}+(?:[ ,’-]{{1,2}}[^\W_]{{1,40}}+){{0,12}}+[.!?]?\)"
 CALLED = re.compile(rf"[^\s(,;.:=<>+*%|&~^?!$@]\s{{0,90}}\((?!{IN_WORDS})")
 SELECT = re.compile(r"(?i)\bselect\b|\bvalues\s{0,90}(?:row\s{0,90})?\(")

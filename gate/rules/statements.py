@@ -181,9 +181,18 @@ WHOLE = re.compile(
 QUERY = re.compile(
     r"(?is)[\s(]*(?:select\b(?:.{0,2000}?(?:\bfrom\b|;)|\s{0,90}[\d*@'\"$])|with\s{1,90}\w{1,90}\s{1,90}as\s{0,90}\()"
 )
+# How a query begins that need not say where from, of a tool that is called like a database's
+ASKED = re.compile(
+    r"(?i)(?:explain(?:\s{0,90}\([^()]{0,200}\))?|analy[sz]e|verbose|desc|describe|[\s(])*"
+    r"(?:(?:select|values|with\s{1,90}\w{1,90}\s{0,90}(?:\(|as\b))\b|"
+    r"table\s{1,90}[\w.\"`]{1,90}\s{1,90}(?:order\s{1,90}by|limit|offset|fetch|union|intersect|except)\b)"
+)
 SAYS_SQL = re.compile(
-    r"(?i)\b(?:(?:my|ms|pl|postgre|t-)?sql(?:ite)?|bigquery|clickhouse|duckdb|mariadb|snowflake)\b"
+    r"(?i)\b(?<!no )(?<!not )(?<!non-)"
+    r"(?:(?:my|ms|pl|postgre|t-)?sql(?:ite)?|bigquery|clickhouse|duckdb|mariadb|snowflake)\b"
 )  # what a server says of a tool that takes statements
+# What sends rows through a program, in Hive and Spark
+PIPES, THROUGH = re.compile(r"(?i)\b(?:map|reduce)\s"), re.compile(r"(?i)\busing\b(?!\s{0,90}\()")
 SEVERAL = re.compile(r"(?i)[\s(]*(?:explain|desc|describe|declare|begin|if|while|use|print|match)\b")
 BEFORE = re.compile(r"(?i)\b(?:begin|then|else|do|as|analy[sz]e|explain|desc|describe|verbose)\Z|\)\Z")
 MOST_SHAPES, FAR = 1_000, 300  # shapes in a text that are looked at; characters before one
@@ -208,7 +217,8 @@ def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> Cal
         return CallClass.DESTRUCTIVE
     if not stated and tool & DATABASE - ASKING and any(_may_change(tool, text) for _, text in texts):
         found.append(CallClass.WRITE)
-    if any(_may_do_more(tool, keys, text, about) for keys, text in texts):
+    says_sql = SAYS_SQL.search(about) is not None
+    if any(_may_do_more(tool, keys, text, says_sql) for keys, text in texts):
         found.append(CallClass.WRITE)
     return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
 
@@ -229,28 +239,35 @@ def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
     return changes(text, True)
 
 
-def _may_do_more(tool: Keys, keys: Keys, text: str, about: str) -> bool:
+def _may_do_more(tool: Keys, keys: Keys, text: str, says_sql: bool) -> bool:
     """Whether a text is a statement that does not begin as one that reads, or a query that calls a function of which
     nobody knows whether it changes something."""
-    if keys & STATEMENTS and _takes_sql(tool, keys, about):
+    if keys & STATEMENTS and _takes_sql(tool, keys, says_sql):
         if LOOKS.match(text) and not (tool | keys) & SQL and not WRITE_STATEMENT.search(text):
             return False
         return not READS.match(text) or ("(" in text and calls_unknown_function(_bare(text)))
-    if "(" not in text or not (is_query(text, bool(tool & DATABASE)) or QUERY.match(text)):
-        return False
-    return bool(tool & DATABASE or keys & STATEMENTS or has_call(text)) and calls_unknown_function(
-        _bare(text)
-    )
+    return "(" in text and _is_query(tool, keys, text) and calls_unknown_function(_bare(text))
 
 
-def _takes_sql(tool: Keys, keys: Keys, about: str) -> bool:
-    """Whether an argument with one of the names of statements holds one, and no words of a search."""
+def _is_query(tool: Keys, keys: Keys, text: str) -> bool:
+    """Whether what may be words of a search is a query of SQL. The first words are enough where the tool is called like
+    a database's."""
+    known = tool & SQL or keys & ALWAYS or (keys & STATEMENTS and tool & DATABASE - WEAK)
+    if (known and READS.match(text)) or (tool & DATABASE and ASKED.match(text)):
+        return True
+    found = is_query(_bare(text), bool(tool & DATABASE)) or QUERY.match(text)
+    return bool(found and (tool & DATABASE or keys & STATEMENTS or has_call(text)))
+
+
+def _takes_sql(tool: Keys, keys: Keys, says_sql: bool) -> bool:
+    """Whether an argument with one of the names of statements holds one, and no words of a search. `says_sql`: what
+    the server says of the tool speaks of SQL."""
     if tool & SQL or keys & SQL or (tool & DATABASE and keys & ALWAYS):
         return True
     if tool & (SEARCHING | OTHER_LANGUAGES):
         return False
     runs = sum(not tool.isdisjoint(kind) for kind in (ASKING, STORES, RUNNING)) > 1
-    return bool(tool & DATABASE - WEAK or (tool & DATABASE and runs) or SAYS_SQL.search(about))
+    return bool(tool & DATABASE - WEAK or (tool & DATABASE and runs) or says_sql)
 
 
 def _may_change(tool: Keys, text: str) -> bool:
@@ -327,7 +344,7 @@ def changes(text: str, known: bool) -> bool:
     bare = _bare(text)
     if ";" in bare.rstrip("; \t\r\n") or "--" in bare or "/*" in bare or not READS.match(text):
         return True
-    if _escapes(text) or BATCH.search(bare):
+    if _escapes(text) or BATCH.search(bare) or (PIPES.search(bare) and THROUGH.search(bare)):
         return True
     return WRITE_STATEMENT.search(LISTED.sub("", bare)) is not None
 

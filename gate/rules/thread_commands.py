@@ -42,8 +42,8 @@ HOLD_AT_START = re.compile(
     r"(?:(?:no|oh|ok|okay|please|pls|just),? )*+(?:hold (?:on|it|off)|wait|hang on|not yet|stay paused)\b"
 )
 NO_AT_START = re.compile(
-    r"(?:(?:actually|please),?\s+)?(?:no|nope|cancel that|stop(?!\s+watching)|don'?t|do not|never\s?mind)\b"
-    r"[,.!;:]?(?:\s|$)",
+    r"(?:actually,?\s+|please,?\s+(?=[^\n]{0,60}\Z))?(?:no|nope|cancel that|stop(?!\s+watching)|don'?t|never\s?mind"
+    r"|do not(?=[,.!;:]?\s?(?:$|(?:do|run|execute|proceed|continue|apply)\b[\w ,.!]{0,20}\Z)))\b[,.!;:]?(?:\s|$)",
     re.I,
 )
 # What begins as a no does, and is none

@@ -11,6 +11,7 @@ from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, decide
 from gate.rules.statements import class_of_statements
 from gate.rules.tool import Hints, ToolSpec, Trust
+from tests.patterns import seconds
 from tools.mcp.schema import problems
 
 READS = Hints(read_only=True, open_world=False)
@@ -97,6 +98,36 @@ def test_a_function_that_nobody_knows_is_found_however_the_query_is_written(
 def test_a_query_is_known_as_one_in_an_argument_of_any_name(statement: str) -> None:
     for name, argument in IN_WORDS:
         assert judged(name, {argument: statement}).verdict is not Verdict.RUN, (name, argument)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "EXPLAIN ANALYZE SELECT wipe(not true)",
+        "EXPLAIN ANALYZE SELECT wipe(case when true then true end)",
+        "EXPLAIN (ANALYZE) SELECT wipe(not true)",
+        "EXPLAIN ANALYZE SELECT ';', wipe(1)",
+        "WITH 1 AS a SELECT wipe(a)",
+        "TABLE t ORDER BY wipe(1)",
+    ],
+)
+def test_a_query_of_a_database_is_known_by_its_first_words(statement: str) -> None:
+    for name, argument in (("query", "query"), ("query", "input"), ("get_database", "text")):
+        assert judged(name, {argument: statement}).verdict is not Verdict.RUN, (name, argument)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "FROM t MAP a USING 'sh x' AS b",
+        "FROM t REDUCE a USING 'sh x' AS b",
+        "SELECT * FROM (FROM t MAP a USING 'sh x' AS b) q",
+        "WITH q AS (SELECT 1) FROM q MAP a USING 'sh x' AS b",
+    ],
+)
+def test_rows_that_go_through_a_program_take_a_phrase(statement: str) -> None:
+    for name, argument in (("query", "sql"), ("query_hive", "sql"), ("query_mysql", "query")):
+        assert judged(name, {argument: statement}).verdict is Verdict.TYPED, (name, argument)
 
 
 RARER = [
@@ -186,6 +217,8 @@ def test_a_statement_that_is_hardly_prose_asks_where_a_search_in_words_may_stand
         "explain how the function parse(x) works",
         "select a plan (draft)",
         "from Anna (marketing) to Ben",
+        "from:anna@example.com (is:unread OR is:starred)",
+        'from:anna ("out of office")',
         "with the new logo (blue), please",
         "values of the company (poster)",
         "table of contents (old)",
@@ -297,6 +330,20 @@ def test_no_query_takes_long_to_be_judged(text: str) -> None:
         return time.process_time() - began
 
     assert min(took() for _ in range(3)) < 0.5
+
+
+def test_what_a_server_says_of_a_tool_is_read_once_for_all_texts() -> None:
+    args = {"queries": ["a"] * 10_000}
+
+    def took(about: str) -> float:
+        return seconds(lambda: class_of_statements(["get", "tickets"], args, about), 3)
+
+    assert took("about tickets " * 200) < 2 * took("")
+
+
+def test_a_server_that_denies_to_take_sql_is_believed_in_words_of_a_search() -> None:
+    about = "Full text query over tickets. Not SQL, and no SQL dialect."
+    assert judged("get_tickets", {"query": "late orders"}, about).verdict is Verdict.RUN
 
 
 def test_a_tool_for_sql_is_judged_whatever_its_argument_is_called() -> None:

@@ -150,7 +150,15 @@ def test_a_no_in_other_words_is_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["dont worry, do it", "no problem, dont cancel it", "forget it was me", "quit the call", "please"]
+    "text",
+    [
+        "dont worry, do it",
+        "no problem, dont cancel it",
+        "forget it was me",
+        "quit the call",
+        "please",
+        "please do not touch the archive",
+    ],
 )
 def test_what_only_sounds_like_a_no_is_none(text: str) -> None:
     assert not is_no(text)
