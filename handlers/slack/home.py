@@ -44,20 +44,21 @@ class HomeAfter:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by person
-        self._waiting: set[str] = set()
+        self._making: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._waiting: set[tuple[str, str]] = set()  # of them, by team and user
 
     async def __call__(self, team: str, user: str, said: PressResult | None) -> dict[str, Any] | None:
         """None where another that is still to be made shows the same. Raises Unavailable."""
         await self._ended(said)
-        if user in self._waiting:
+        person = (team, user)
+        if person in self._waiting:
             return None
-        self._waiting.add(user)
-        making = self._making.setdefault(user, asyncio.Lock())
+        self._waiting.add(person)
+        making = self._making.setdefault(person, asyncio.Lock())
         try:
             await making.acquire()
         finally:
-            self._waiting.discard(user)
+            self._waiting.discard(person)
         try:
             return await home(self._world, team, user)
         finally:
