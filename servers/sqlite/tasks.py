@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any
 
 from servers.sandbox.protocol import Refused, first_of
-from servers.sqlite import reading, rows
+from servers.sqlite import reading, rows, search_indexes
 from servers.sqlite.files import LARGEST_CHANGED
 from servers.sqlite.reading import Asked, limited, opened, spoken
 from servers.sqlite.rows import Given, Image, Later, Stored, Touched, Watch, exact, shapes
@@ -131,7 +131,19 @@ def _done_at(
         doing(watch, now)
         touched = watch.touched(now)
         copy.execute("COMMIT")
+        _must_hold(asked, data, watch)
         yield watch, now, touched
+
+
+def _must_hold(asked: Asked, data: bytes, watch: Watch) -> None:
+    """Raise Refused for a search index that the change made wrong."""
+    if not (found := search_indexes.about(watch.base, watch.tables)):
+        return
+    with copied(data) as before, copied(watch.base.serialize()) as after:
+        limited(before, asked.seconds)
+        limited(after, asked.seconds)
+        for index in found:
+            search_indexes.must_stay_right(index, before, after)
 
 
 def _may_be_copied(base: Base) -> bool:

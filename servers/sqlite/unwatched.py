@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 
 from servers.sandbox.protocol import Refused
+from servers.sqlite import search_indexes
 from servers.sqlite.reading import quoted
 
 _SCHEMA = ("sqlite_schema", "sqlite_sequence")  # no trigger writes the one; every new row may write the other
@@ -16,16 +17,15 @@ Digests = dict[str, str]  # by table
 def digests(base: sqlite3.Connection, watched: Collection[str]) -> Digests:
     """The SHA-256 over all rows of every table but the watched ones.
 
-    A virtual table stands here by the tables that hold what is in it. Those of a search index without texts of its own
-    are left out: it follows the table that it is about.
+    A virtual table stands here by the tables that hold what is in it. Those of a search index about a watched table
+    are left out: whether it stays right is looked at when the change is made.
     """
     kinds = {name: kind for _, name, kind, *_ in base.execute("PRAGMA main.table_list").fetchall()}
-    others = [name for name, kind in kinds.items() if kind in ("table", "shadow") and name not in watched]
-    names = {name.lower() for name in kinds}
+    follow = {table for index in search_indexes.about(base, watched) for table in index.tables}
     return {
         name: _digest(base, name)
-        for name in others
-        if name not in _SCHEMA and not (kinds[name] == "shadow" and _has_no_texts(name, names))
+        for name, kind in kinds.items()
+        if kind in ("table", "shadow") and not (name in watched or name in _SCHEMA or name in follow)
     }
 
 
@@ -37,13 +37,6 @@ def must_be_as(before: Mapping[str, str], after: Mapping[str, str]) -> None:
                 f"That would change rows of {name}, too, which can neither be shown nor put back. Change these "
                 "by hand, or take out the trigger that changes that table."
             )
-
-
-def _has_no_texts(shadow: str, names: Collection[str]) -> bool:
-    """Whether this table belongs to a full-text index that is about the texts of another table."""
-    index = shadow.lower().rpartition("_")[0]
-    is_search = f"{index}_idx" in names or f"{index}_segdir" in names
-    return is_search and f"{index}_content" not in names
 
 
 def _digest(base: sqlite3.Connection, table: str) -> str:

@@ -201,6 +201,95 @@ async def test_a_search_index_that_triggers_keep_stays_right(tmp_path: Path) -> 
         assert (await gate("query_sqlite", **find, parameters=["apple"]))["rows"] == [[1]]
 
 
+SYNC4 = """CREATE TABLE t(id INTEGER PRIMARY KEY, body TEXT); INSERT INTO t(body) VALUES ('red apple'), ('green pear');
+CREATE VIRTUAL TABLE f USING fts4(body, content="T"); INSERT INTO f(f) VALUES ('rebuild');
+CREATE TRIGGER b AFTER UPDATE ON t BEGIN INSERT INTO f(docid, body) VALUES (new.id, new.body); END;
+CREATE TRIGGER a BEFORE UPDATE ON t BEGIN DELETE FROM f WHERE docid = old.id; END;"""
+
+
+async def test_a_search_index_of_the_older_kind_stays_right(tmp_path: Path) -> None:
+    find = {"path": "b.sqlite", "sql": "SELECT docid FROM f WHERE f MATCH ?"}
+    async with books(tmp_path, SYNC4) as gate:
+        done = await gate.do("write_sqlite", **update({"id": 1}, body="blue plum"))
+        assert (await gate("query_sqlite", **find, parameters=["plum"]))["rows"] == [[1]]
+        await gate.undo(done)
+        assert (await gate("query_sqlite", **find, parameters=["apple"]))["rows"] == [[1]]
+
+
+ABOUT_T = "CREATE VIRTUAL TABLE u USING fts5(b, content='t', content_rowid='a'); INSERT INTO u(u) VALUES ('rebuild')"
+ABOUT_T4 = "CREATE VIRTUAL TABLE u USING fts4(b, content='t'); INSERT INTO u(u) VALUES ('rebuild')"
+PAYEES = "CREATE VIRTUAL TABLE u USING rtree(id, x0, x1, +payee); INSERT INTO u VALUES (1, 0, 0, 'Ann')"
+PAY = "UPDATE u SET payee = 'Mallory'"
+ALSO = (
+    "CREATE VIRTUAL TABLE [u USING fts5(b,content='t')] USING rtree(id, x0, x1, +p); "
+    "INSERT INTO [u USING fts5(b,content='t')] VALUES (1, 0, 0, 'Ann')"
+)
+PAY_ALSO = "UPDATE [u USING fts5(b,content='t')] SET p = 'Mallory'"
+SIZES = (
+    "CREATE TABLE u_docsize(docid INTEGER PRIMARY KEY, size BLOB); "
+    "CREATE VIRTUAL TABLE u USING fts4(b, content='t', matchinfo=fts3); INSERT INTO u(u) VALUES ('rebuild')"
+)
+ABOUT_V = (
+    "CREATE VIEW v AS SELECT * FROM t; "
+    "CREATE VIRTUAL TABLE u USING fts5(b, content='v', content_rowid='a'); INSERT INTO u(u) VALUES ('rebuild')"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "does"),
+    [
+        (f"{PAYEES}; CREATE TABLE u_idx(z)", PAY),
+        (f"{PAYEES}; CREATE TABLE u_segdir(z)", PAY),
+        (ALSO, PAY_ALSO),
+        ("CREATE VIRTUAL TABLE u USING fts5(x, content='')", "INSERT INTO u(rowid, x) VALUES (2, 'mallory')"),
+        ("CREATE VIRTUAL TABLE u USING fts4(x, content='')", "INSERT INTO u(docid, x) VALUES (2, 'mallory')"),
+        (ABOUT_V, "INSERT INTO u(u) VALUES ('delete-all')"),
+        (ABOUT_T, "INSERT INTO u(u, rank) VALUES ('rank', 'bm25(10.0)')"),
+        (ABOUT_T, "INSERT INTO u_data VALUES (99999999999, 'mallory')"),
+        (f"{ABOUT_T}; ALTER TABLE u_data ADD COLUMN payee", "UPDATE U_DATA SET payee = 'Mallory'"),
+        (SIZES, "INSERT INTO u_docsize VALUES (1, 'Mallory')"),
+    ],
+)
+async def test_a_name_like_that_of_a_search_index_hides_no_rows(
+    tmp_path: Path, table: str, does: str
+) -> None:
+    async with books(tmp_path, f"{AB}{table}; CREATE TRIGGER s AFTER UPDATE ON t BEGIN {does}; END;") as gate:
+        before = (tmp_path / "sample" / "b.sqlite").read_bytes()
+        for said in (
+            await gate.blind("write_sqlite", **update({"a": 1}, b="x")),
+            await gate.refused("write_sqlite", **update({"a": 1}, b="x")),
+        ):
+            assert "which can neither be shown nor put back" in said
+        assert (tmp_path / "sample" / "b.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("table", "does"),
+    [
+        (ABOUT_T, "INSERT INTO u(u) VALUES ('delete-all')"),
+        (ABOUT_T, "INSERT INTO u(rowid, b) VALUES (2, 'mallory')"),
+        (ABOUT_T4, "INSERT INTO u(docid, b) VALUES (2, 'mallory')"),
+    ],
+)
+async def test_a_trigger_that_makes_a_search_index_wrong_is_refused(
+    tmp_path: Path, table: str, does: str
+) -> None:
+    async with books(tmp_path, f"{AB}{table}; CREATE TRIGGER s AFTER UPDATE ON t BEGIN {does}; END;") as gate:
+        for said in (
+            await gate.blind("write_sqlite", **update({"a": 1}, b="x")),
+            await gate.refused("write_sqlite", **update({"a": 1}, b="x")),
+        ):
+            assert "the search index u would not say what is in the table" in said
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
+async def test_a_search_index_that_is_rebuilt_by_hand_forbids_no_change(tmp_path: Path) -> None:
+    other = "CREATE TABLE log(x); CREATE TRIGGER s AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (1); END;"
+    async with books(tmp_path, f"{AB}{ABOUT_T}; {other}") as gate:
+        await gate.do("write_sqlite", **update({"a": 1}, b="x"))
+    assert rows(tmp_path) == [(1, "x"), (2, "two")]
+
+
 @pytest.mark.parametrize(
     ("table", "does"),
     [

@@ -1,0 +1,124 @@
+"""Full-text indexes about the texts of another table, and whether they say what is in it. Runs in the sandbox."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from servers.sandbox.protocol import Refused
+from servers.sqlite.reading import quoted
+
+_QUOTED = r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`(?:[^`]|``)*+`|\[[^\]]*+\]"""
+_NAME = rf"(?:{_QUOTED}|[\w$\u0080-\U0010ffff]++)"
+_ARGUMENT = rf"""(?:{_QUOTED}|[^'"`\[\]();/,-])*+"""
+_INDEX = re.compile(
+    rf"CREATE VIRTUAL TABLE {_NAME}\s+USING\s+(fts[45])\s*\(({_ARGUMENT}(?:,{_ARGUMENT})*+)\)",
+    re.IGNORECASE | re.ASCII,
+)
+_ARGUMENTS = re.compile(rf"(?:\A|,)({_ARGUMENT})")
+_CONTENT = re.compile(rf"\s*content\s*=\s*({_NAME})?.*", re.IGNORECASE | re.ASCII | re.DOTALL)
+_OWN = {  # the tables that an index makes for itself, but those with settings
+    "fts4": {
+        "segments": "(blockid INTEGER PRIMARY KEY, block BLOB)",
+        "segdir": "(level INTEGER,idx INTEGER,start_block INTEGER,leaves_end_block INTEGER,end_block INTEGER,"
+        "root BLOB,PRIMARY KEY(level, idx))",
+        "docsize": "(docid INTEGER PRIMARY KEY, size BLOB)",
+        "stat": "(id INTEGER PRIMARY KEY, value BLOB)",
+    },
+    "fts5": {
+        "data": "(id INTEGER PRIMARY KEY, block BLOB)",
+        "idx": "(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
+        "docsize": "(id INTEGER PRIMARY KEY, sz BLOB)",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Index:
+    """One full-text index. `tables` hold it; nothing but the index writes them, and no texts are in them."""
+
+    name: str
+    kind: str  # fts4 or fts5
+    tables: tuple[str, ...]
+
+    def differs(self, one: sqlite3.Connection, other: sqlite3.Connection) -> bool:
+        """Whether two databases hold it in different rows."""
+        selects = [f"SELECT * FROM main.{quoted(table)}" for table in self.tables]
+        return any(a != b for sql in selects for a, b in zip_longest(one.execute(sql), other.execute(sql)))
+
+    def is_right(self, base: sqlite3.Connection) -> bool:
+        """Whether it says what is in its table. Raises sqlite3.Error when there is no time to look."""
+        name = quoted(self.name)
+        with_texts = (", rank", ", 1") if self.kind == "fts5" else ("", "")  # fts4 always compares with those
+        columns, values = f"{name}{with_texts[0]}", f"'integrity-check'{with_texts[1]}"
+        try:
+            base.execute(f"INSERT INTO main.{name}({columns}) VALUES ({values})")
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise
+            return False
+        return True
+
+
+def about(base: sqlite3.Connection, watched: Collection[str]) -> list[Index]:
+    """The full-text indexes about one of the watched tables."""
+    told = base.execute("SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    tables = {name: sql for kind, name, sql in told if kind == "table"}
+    triggers = "\n".join(sql for kind, _, sql in told if kind == "trigger")
+    texts = {_folded(name) for name in watched}
+    found = [_index(name, tables, triggers, texts) for name in tables]
+    return [index for index in found if index is not None]
+
+
+def must_stay_right(index: Index, before: sqlite3.Connection, after: sqlite3.Connection) -> None:
+    """Raise Refused where a change made an index wrong."""
+    if index.differs(before, after) and not index.is_right(after) and index.is_right(before):
+        raise Refused(
+            f"After that the search index {index.name} would not say what is in the table that it is about. Change "
+            "these by hand, or mend the trigger that changes the index."
+        )
+
+
+def _index(name: str, tables: dict[str, str], triggers: str, texts: Collection[str]) -> Index | None:
+    """This table, when it is such an index."""
+    found = _INDEX.fullmatch(tables[name])
+    folded = {_folded(table) for table in tables}
+    if not found or _content(found[2]) not in texts or _folded(f"{name}_content") in folded:
+        return None
+    kind = found[1].lower()
+    made = _OWN[kind]
+    own = [
+        f"{name}_{part}" for part, columns in made.items() if _is_as_made(tables, f"{name}_{part}", columns)
+    ]
+    return Index(name, kind, tuple(table for table in own if not _is_named(table, triggers)))
+
+
+def _content(arguments: str) -> str | None:
+    """The table that an index is about."""
+    said = [found for one in _ARGUMENTS.findall(arguments) if (found := _CONTENT.fullmatch(one))]
+    if len(said) != 1 or not (value := said[0][1]):
+        return None
+    mark = value[0]
+    is_quoted = mark in "'\"`["
+    return _folded(value[1:-1].replace(mark * 2, mark) if is_quoted else value)
+
+
+def _is_as_made(tables: dict[str, str], table: str, columns: str) -> bool:
+    """Whether a table is what an index makes, with no column and no rule besides."""
+    return (
+        re.fullmatch(rf"CREATE TABLE {_NAME}{re.escape(columns)}", tables.get(table, ""), re.ASCII)
+        is not None
+    )
+
+
+def _is_named(table: str, triggers: str) -> bool:
+    """Whether a trigger may change this table without its index."""
+    return re.search(rf"(?<!\w){re.escape(table)}(?!\w)", triggers, re.IGNORECASE) is not None
+
+
+def _folded(name: str) -> str:
+    """A name as SQLite compares it."""
+    return name.encode().lower().decode()
