@@ -60,6 +60,21 @@ class Shape:
             sets = ", ".join(f"{quoted(name)} = ?" for name in differ)
             base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", (*differ.values(), *key))
 
+    def set_again(
+        self, base: sqlite3.Connection, key: Image, before: Image | None, after: Image | None
+    ) -> None:
+        """Set what differs to what it is, so that everything that follows from it is worked out anew."""
+        if after is None:
+            return
+        old = before or (None,) * len(after)
+        differ = [
+            quoted(name)
+            for name, was, value in zip(self.columns, old, after, strict=True)
+            if before is None or (type(was), was) != (type(value), value)
+        ]
+        sets = ", ".join(f"{name} = {name}" for name in differ)
+        base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", key)
+
     def _insert(self, base: sqlite3.Connection, key: Image, image: Image) -> None:
         names = [quoted(name) for name in self.columns]
         names, values = ([*self.key, *names], (*key, *image)) if self.by_id else (names, image)
@@ -299,6 +314,27 @@ def _no_triggers(base: sqlite3.Connection) -> Iterator[None]:
     yield
     for _, sql in triggers:
         base.execute(sql)
+
+
+def must_be_taken(base: sqlite3.Connection, rows: Sequence[Touched]) -> None:
+    """Raise Refused for rows that SQLite by itself would not write: `base` has them, and none of our functions.
+
+    Those take the word “now” also where SQLite does not, and nobody could change such a row afterwards.
+    """
+    base.execute("BEGIN")
+    try:
+        with _no_triggers(base):
+            for row in rows:
+                row.shape.set_again(base, row.key, row.before, row.after)
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise
+        raise Refused(
+            f"SQLite would not keep that: {error}. Give other values, or do this by hand."
+        ) from None
+    finally:
+        if base.in_transaction:
+            base.execute("ROLLBACK")
 
 
 def _set(base: sqlite3.Connection, wrong: Wrong) -> None:

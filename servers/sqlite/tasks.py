@@ -104,7 +104,7 @@ def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> tuple[lis
     data = image(asked)
     with _done_at(asked, data, doing, moment) as (watch, now, touched):
         rows.record(touched)  # what no record holds is refused before it is shown
-        back = _may_be_copied(watch.base) and _turns_back(watch, now, touched)
+        back = _may_be_copied(watch.base) and _turns_back(asked, data, (watch, now, touched))
     return _shown(asked, data, doing, moment, given, touched), back
 
 
@@ -131,19 +131,31 @@ def _done_at(
         doing(watch, now)
         touched = watch.touched(now)
         copy.execute("COMMIT")
-        _must_hold(asked, data, watch)
+        _must_hold(asked, data, watch, touched)
         yield watch, now, touched
 
 
-def _must_hold(asked: Asked, data: bytes, watch: Watch) -> None:
-    """Raise Refused for a search index that the change made wrong."""
-    if not (found := search_indexes.about(watch.base, watch.tables)):
+def _must_hold(asked: Asked, data: bytes, watch: Watch, touched: Sequence[Touched]) -> None:
+    """Raise Refused for rows that SQLite by itself would not take, and for a search index that came to be wrong."""
+    found = search_indexes.about(watch.base, watch.tables)
+    if not (found or _uses_dates(watch.base)):
         return
-    with copied(data) as before, copied(watch.base.serialize()) as after:
-        limited(before, asked.seconds)
+    with copied(watch.base.serialize()) as after:
         limited(after, asked.seconds)
-        for index in found:
-            search_indexes.must_stay_right(index, before, after)
+        rows.must_be_taken(after, touched)
+        if not found:
+            return
+        with copied(data) as before:
+            limited(before, asked.seconds)
+            for index in found:
+                search_indexes.must_stay_right(index, before, after)
+
+
+def _uses_dates(base: Base) -> bool:
+    """Whether a table or an index may call one of the functions that this module replaces for SQLite."""
+    calls = " OR ".join(f"sql LIKE '%{name}%'" for name in _DATES)
+    asked = f"SELECT count(*) FROM main.sqlite_schema WHERE type IN ('table', 'index') AND ({calls})"
+    return bool(base.execute(asked).fetchone()[0])
 
 
 def _may_be_copied(base: Base) -> bool:
@@ -152,13 +164,17 @@ def _may_be_copied(base: Base) -> bool:
     return bool(pages * size <= LARGEST_CHANGED)
 
 
-def _turns_back(watch: Watch, now: Base, touched: Sequence[Touched]) -> bool:
+def _turns_back(asked: Asked, data: bytes, done: tuple[Watch, Base, list[Touched]]) -> bool:
     """Whether the copy can be made again what the file is."""
+    watch, now, touched = done
     try:
         watch.base.execute("PRAGMA foreign_keys=OFF")
         watch.base.execute("BEGIN")
         rows.put_back(watch, now, touched)
-        return not watch.touched(now)
+        is_as_before = not watch.touched(now)
+        watch.base.execute("COMMIT")
+        _must_hold(asked, data, watch, [row.turned() for row in touched])
+        return is_as_before
     except (sqlite3.Error, Refused):
         return False
 

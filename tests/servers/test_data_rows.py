@@ -433,6 +433,45 @@ async def test_a_card_shows_the_very_rows_that_are_written(
     assert rows(tmp_path) == [(1, 100, 0, "Ann")]
 
 
+DATED = "CREATE TABLE t(a INTEGER PRIMARY KEY, b{}); {} INSERT INTO t(a, b) VALUES (1, '2026-01-01');"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        DATED.format("", "CREATE INDEX i ON t(date(b));"),
+        DATED.format("", "CREATE INDEX i ON t(a) WHERE date(b) > '2026';"),
+        DATED.format(" CHECK (date(b) IS NOT NULL)", ""),
+        DATED.format(", c AS (date(b)) STORED", ""),
+        DATED.format(", c AS (date(b)) UNIQUE", ""),
+        DATED.format("", "CREATE INDEX i ON t(date(b));")
+        + "CREATE TRIGGER r BEFORE UPDATE ON t WHEN new.b = old.b BEGIN SELECT RAISE(IGNORE); END;",
+    ],
+)
+@pytest.mark.parametrize("change", [update({"a": 1}, b="now"), put(a=2, b="now")])
+async def test_a_row_that_sqlite_itself_refuses_is_not_written(
+    tmp_path: Path, schema: str, change: dict[str, Any]
+) -> None:
+    async with books(tmp_path, schema) as gate:
+        for said in (
+            await gate.blind("write_sqlite", **change),
+            await gate.refused("write_sqlite", **change),
+        ):
+            assert "SQLite would not keep that: non-deterministic use of date()" in said
+        await gate.undo(await gate.do("write_sqlite", **update({"a": 1}, b="2026-02-02")))
+    assert [row[:2] for row in rows(tmp_path)] == [(1, "2026-01-01")]
+
+
+async def test_a_row_that_sqlite_refuses_can_be_mended(tmp_path: Path) -> None:
+    async with books(tmp_path, "CREATE TABLE t(a INTEGER PRIMARY KEY, b);") as gate:
+        await gate.do("write_sqlite", **put(a=1, b="now"))
+        schema = "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE t(a INTEGER PRIMARY KEY, b CHECK (date(b) > 0))' WHERE name = 't';"
+        run(tmp_path, schema)
+        done = await gate.do("write_sqlite", **update({"a": 1}, b="2026-02-02"))
+        assert done.preview.undo.startswith("no")
+    assert rows(tmp_path) == [(1, "2026-02-02")]
+
+
 OTHERS = "CREATE TABLE rate(x); INSERT INTO rate VALUES (1); CREATE TABLE log(x);" + BILL
 OTHERS += "BEGIN UPDATE t SET vat = net * (SELECT x FROM rate) WHERE id = new.id; END;"
 PAYS = "UPDATE t SET paid_to = 'Mallory'"
