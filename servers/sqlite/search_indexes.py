@@ -18,6 +18,7 @@ _INDEX = re.compile(
     rf"CREATE VIRTUAL TABLE {_NAME}\s+USING\s+(fts[45])\s*\(({_ARGUMENT}(?:,{_ARGUMENT})*+)\)",
     re.IGNORECASE | re.ASCII,
 )
+_MADE = re.compile(rf"CREATE TABLE {_NAME}", re.ASCII)
 _ARGUMENTS = re.compile(rf"(?:\A|,)({_ARGUMENT})")
 _CONTENT = re.compile(rf"\s*content\s*=\s*({_NAME})?.*", re.IGNORECASE | re.ASCII | re.DOTALL)
 _OWN = {  # the tables that an index makes for itself, but those with settings
@@ -108,15 +109,14 @@ def _content(arguments: str) -> str | None:
 
 def _is_as_made(tables: dict[str, str], table: str, columns: str) -> bool:
     """Whether a table is what an index makes, with no column and no rule besides."""
-    return (
-        re.fullmatch(rf"CREATE TABLE {_NAME}{re.escape(columns)}", tables.get(table, ""), re.ASCII)
-        is not None
-    )
+    sql = tables.get(table, "")
+    made = _MADE.match(sql)
+    return made is not None and sql[made.end() :] == columns
 
 
 def _is_named(table: str, triggers: str) -> bool:
     """Whether a trigger may change this table without its index."""
-    return re.search(rf"(?<!\w){re.escape(table)}(?!\w)", triggers, re.IGNORECASE) is not None
+    return _folded(table) in _folded(triggers)
 
 
 def _folded(name: str) -> str:
