@@ -217,7 +217,7 @@ def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> Cal
         return CallClass.DESTRUCTIVE
     if not stated and tool & DATABASE - ASKING and any(_may_change(tool, text) for _, text in texts):
         found.append(CallClass.WRITE)
-    says_sql = SAYS_SQL.search(about) is not None
+    says_sql = bool(texts) and SAYS_SQL.search(about) is not None
     if any(_may_do_more(tool, keys, text, says_sql) for keys, text in texts):
         found.append(CallClass.WRITE)
     return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
