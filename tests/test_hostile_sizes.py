@@ -40,6 +40,7 @@ from views.tool_results import in_words, table
 # Seconds of this thread for one step between two looks at other work. What is aimed at is 0.1 on a quiet machine, which
 # `make soak` watches; this leaves room for one that other jobs share, and what these tests are for takes seconds.
 LIMIT = 0.3
+TRIES = 6  # of which the best counts: other work slows some of them down
 ANSWER = 256 * 1024  # bytes of an answer of a tool that is kept
 UNREAD = ToolSpec("s", "create_x", "Create", "", {"type": "object"}, "d", Hints(), Trust.DECLARED)
 SHOWN = ToolSpec(
@@ -159,9 +160,9 @@ def test_no_list_of_texts_takes_long_to_be_held_against_the_built_in_rules(
     repeated: str, size: int, tool: str, name: str
 ) -> None:
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
-    lists = (listed(repeated, size, end) for end in "123")  # none whose forms are known already
+    lists = (listed(repeated, size, end) for end in "123456")  # none whose forms are known already
     run = lambda: decide(policy, spec, {name: next(lists)}, "C1", lambda *_: False)  # noqa: E731
-    assert seconds(run, 3, LIMIT) < LIMIT
+    assert seconds(run, TRIES, LIMIT) < LIMIT
 
 
 def listed(repeated: str, size: int, end: str) -> Json:
@@ -203,9 +204,9 @@ def test_no_call_of_very_many_short_texts_is_held_against_the_rules(
     args = {name: largest(make, MAX_BYTES - 100)}
     assert too_many_targets(None, args)
     assert not too_many_targets(None, {name: make(800)})
-    given = ({**args, "n": number} for number in range(3))
+    given = ({**args, "n": number} for number in range(TRIES))
     policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name=tool)
-    assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), 3, LIMIT) < LIMIT
+    assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), TRIES, LIMIT) < LIMIT
 
 
 def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
@@ -225,7 +226,7 @@ def test_a_decision_reads_a_text_that_is_json_once_however_often_it_is_given() -
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_no_arguments_take_long_to_become_a_card_or_to_be_refused(make: Callable[[int], Json]) -> None:
     args = largest(make, MAX_BYTES)
-    slow = {name: took for name, run in proposed(args) if (took := seconds(run, 3, LIMIT)) > LIMIT}
+    slow = {name: took for name, run in proposed(args) if (took := seconds(run, TRIES, LIMIT)) > LIMIT}
     assert slow == {}
 
 
@@ -284,7 +285,7 @@ def test_no_answer_takes_long_to_be_shown(make: Callable[[int], Json]) -> None:
     answer = largest(make, ANSWER)
     of_a_plan = largest(make, LARGE)
     steps = [*told(answer), ("the end of a plan", lambda: answers(over(of_a_plan), with_table=True))]
-    slow = {name: took for name, run in steps if (took := seconds(run, 3, LIMIT)) > LIMIT}
+    slow = {name: took for name, run in steps if (took := seconds(run, TRIES, LIMIT)) > LIMIT}
     assert slow == {}
 
 
@@ -325,7 +326,7 @@ def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Calla
     preview = build(SHOWN, {}, capture)
     asked = action(preview, verdict=Verdict.TYPED, phrase="p")
     steps = [("build", lambda: build(SHOWN, {}, capture)), *drawn(asked)]
-    slow = {name: took for name, run in steps if (took := seconds(run, 3, LIMIT)) > LIMIT}
+    slow = {name: took for name, run in steps if (took := seconds(run, TRIES, LIMIT)) > LIMIT}
     assert slow == {}
 
 
@@ -415,7 +416,7 @@ def test_no_marks_upon_marks_take_long_to_be_put_in_order(marks: str) -> None:
         plain_variants(text)
         assert too_many_targets(None, {"path": text})
 
-    assert seconds(refused, 3, LIMIT) < LIMIT
+    assert seconds(refused, TRIES, LIMIT) < LIMIT
 
 
 def test_marks_that_people_write_are_composed() -> None:
