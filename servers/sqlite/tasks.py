@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from hashlib import shake_256
-from itertools import count
 from typing import Any
 
 from servers.sandbox.protocol import Refused, first_of
@@ -41,13 +39,8 @@ def stop(copy: sqlite3.Connection, plain: sqlite3.Connection, moment: str) -> No
         copy.create_function(name, -1, _at(plain, name, moment), deterministic=True)
     for keyword, name in _KEYWORDS.items():
         copy.create_function(keyword, 0, _at(plain, name, moment))
-    seed, thrown = secrets.token_bytes(32), count()
-
-    def thrown_bytes(size: int) -> bytes:
-        return shake_256(seed + next(thrown).to_bytes(8)).digest(size)
-
-    copy.create_function("random", 0, lambda: int.from_bytes(thrown_bytes(8), signed=True))
-    copy.create_function("randomblob", 1, lambda size: thrown_bytes(_size(plain, size)))
+    copy.create_function("random", 0, lambda: int.from_bytes(secrets.token_bytes(8), signed=True))
+    copy.create_function("randomblob", 1, lambda size: secrets.token_bytes(_size(plain, size)))
 
 
 def _at(plain: sqlite3.Connection, name: str, moment: str) -> Callable[..., Any]:
