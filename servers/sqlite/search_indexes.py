@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -53,8 +53,9 @@ class Index:
     def is_right(self, base: sqlite3.Connection) -> bool:
         """Whether it says what is in its table. Raises sqlite3.Error when there is no time to look."""
         name = quoted(self.name)
-        with_texts = (", rank", ", 1") if self.kind == "fts5" else ("", "")  # fts4 always compares with those
-        columns, values = f"{name}{with_texts[0]}", f"'integrity-check'{with_texts[1]}"
+        columns, values = name, "'integrity-check'"
+        if self.kind == "fts5":  # fts4 compares with the texts by itself
+            columns, values = f"{name}, rank", "'integrity-check', 1"
         try:
             base.execute(f"INSERT INTO main.{name}({columns}) VALUES ({values})")
         except sqlite3.Error as error:
@@ -68,10 +69,14 @@ def about(base: sqlite3.Connection, watched: Collection[str]) -> list[Index]:
     """The full-text indexes about one of the watched tables."""
     told = base.execute("SELECT type, name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL").fetchall()
     tables = {name: sql for kind, name, sql in told if kind == "table"}
-    triggers = "\n".join(sql for kind, _, sql in told if kind == "trigger")
-    texts = {_folded(name) for name in watched}
-    found = [_index(name, tables, triggers, texts) for name in tables]
-    return [index for index in found if index is not None]
+    triggers = _folded("\n".join(sql for kind, _, sql in told if kind == "trigger"))
+    texts, names = set(map(_folded, watched)), set(map(_folded, tables))
+    defined = ((name, found) for name, sql in tables.items() if (found := _INDEX.fullmatch(sql)))
+    return [
+        Index(name, kind := found[1].lower(), tuple(_own(name, kind, tables, triggers)))
+        for name, found in defined
+        if _content(found[2]) in texts and _folded(f"{name}_content") not in names
+    ]
 
 
 def must_stay_right(index: Index, before: sqlite3.Connection, after: sqlite3.Connection) -> None:
@@ -83,18 +88,12 @@ def must_stay_right(index: Index, before: sqlite3.Connection, after: sqlite3.Con
         )
 
 
-def _index(name: str, tables: dict[str, str], triggers: str, texts: Collection[str]) -> Index | None:
-    """This table, when it is such an index."""
-    found = _INDEX.fullmatch(tables[name])
-    folded = {_folded(table) for table in tables}
-    if not found or _content(found[2]) not in texts or _folded(f"{name}_content") in folded:
-        return None
-    kind = found[1].lower()
-    made = _OWN[kind]
-    own = [
-        f"{name}_{part}" for part, columns in made.items() if _is_as_made(tables, f"{name}_{part}", columns)
-    ]
-    return Index(name, kind, tuple(table for table in own if not _is_named(table, triggers)))
+def _own(name: str, kind: str, tables: dict[str, str], triggers: str) -> Iterator[str]:
+    """The tables of an index that are as it makes them, and that no trigger may change without it: none names them."""
+    for part, columns in _OWN[kind].items():
+        table = f"{name}_{part}"
+        if _is_as_made(tables.get(table, ""), columns) and _folded(table) not in triggers:
+            yield table
 
 
 def _content(arguments: str) -> str | None:
@@ -107,16 +106,10 @@ def _content(arguments: str) -> str | None:
     return _folded(value[1:-1].replace(mark * 2, mark) if is_quoted else value)
 
 
-def _is_as_made(tables: dict[str, str], table: str, columns: str) -> bool:
-    """Whether a table is what an index makes, with no column and no rule besides."""
-    sql = tables.get(table, "")
+def _is_as_made(sql: str, columns: str) -> bool:
+    """Whether this makes a table with these columns, with none and no rule besides."""
     made = _MADE.match(sql)
     return made is not None and sql[made.end() :] == columns
-
-
-def _is_named(table: str, triggers: str) -> bool:
-    """Whether a trigger may change this table without its index."""
-    return _folded(table) in _folded(triggers)
 
 
 def _folded(name: str) -> str:
