@@ -19,7 +19,7 @@ from servers.filesystem.models import Described, Item, Match, Matches, Metadata
 from servers.filesystem.paths import Place, Root, Spot, opened, spot
 
 MOST_VISITED = 50_000
-MOST_LETTERS = 16 << 20  # characters of all paths of a visit: whoever keeps them holds four bytes for one
+MOST_CHARACTERS = 16 << 20  # characters of all paths of a visit: whoever keeps them holds four bytes for one
 MOST_CLOSED = 100  # folders that may not be entered, of which the names are kept
 DEEPEST = 64
 MOST_SHOWN = 300  # names in folders that are changed: a person reads them
@@ -33,16 +33,16 @@ TOO_MANY = "Stopped after too many names. Look in a smaller folder."
 @dataclass
 class Budget:
     """How much of a tree may be visited. `spent` says why the visit stopped, or nothing; `closed` names folders that
-    may not be entered. `letters` are for the paths that are given, `room` is for the names in the open folders."""
+    may not be entered. `characters` are for the paths that are given, `room` is for the names in the open folders."""
 
     seconds: float = 5.0
     visits: int = MOST_VISITED
-    letters: int = MOST_LETTERS
-    room: int = MOST_LETTERS
+    characters: int = MOST_CHARACTERS
+    room: int = MOST_CHARACTERS
     clock: Callable[[], float] = time.monotonic
     spent: str = ""
     closed: list[str] = field(default_factory=list)  # the first of them
-    shut: int = 0  # how many these are
+    closed_count: int = 0  # how many there are
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class Budget:
     def left(self) -> bool:
         if not self.spent and self.visits < 0:
             self.spent = TOO_MANY
-        if not self.spent and self.letters < 0:
+        if not self.spent and self.characters < 0:
             self.spent = "Stopped after too many long names. Look in a smaller folder."
         if not self.spent and self.clock() > self.deadline:
             self.spent = f"Stopped after {self.seconds:g} seconds. Look in a smaller folder."
@@ -60,7 +60,7 @@ class Budget:
     @property
     def unseen(self) -> str:
         """What of the tree was not seen, in sentences that name nothing which a rule may close; "" where all was."""
-        count = self.shut
+        count = self.closed_count
         folders, were = ("folder", "was") if count == 1 else ("folders", "were")
         shut = f"{count} {folders} {were} not looked into: no right to." if count else ""
         return " ".join(filter(None, [self.spent, shut]))
@@ -75,7 +75,7 @@ def visit(
     for name in names:
         here = Spot(folder, name, f"{said}/{paths.shown(name)}" if said else paths.shown(name))
         budget.visits -= 1
-        budget.letters -= len(here.said)
+        budget.characters -= len(here.said)
         if not budget.left():
             return
         info = disk.status(here)
@@ -109,8 +109,8 @@ def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.st
     try:
         inner = os.open(here.name, _FOLDER, dir_fd=here.folder)
     except PermissionError:
-        budget.shut += 1
-        budget.closed += [here.said] if budget.shut <= MOST_CLOSED else []
+        budget.closed_count += 1
+        budget.closed += [here.said] if budget.closed_count <= MOST_CLOSED else []
         return
     except OSError:
         return  # became a link: it was listed, its inside is not

@@ -18,7 +18,7 @@ from servers.filesystem.paths import Place, Roots, Spot
 
 MOST_NAMES = 2_000  # in one folder, at any depth
 DEEPEST = 64
-MOST_LETTERS = 1 << 20  # characters of these names, each with the folders that it is in
+MOST_CHARACTERS = 1 << 20  # characters of these names, each with the folders that it is in
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -39,14 +39,14 @@ class Tally:
     parts: list[Part] = field(default_factory=list)
     size: int = 0
     lines: list[str] = field(default_factory=list)
-    letters: int = 0
+    characters: int = 0
 
     def take(self, path: str, kind: str, mode: int, found: Found | None = None) -> None:
         self.parts.append(Part(paths.shown(path), kind, found.size if found else 0))
         self.size += found.size if found else 0
         self.lines.append(f"{kind} {mode & 0o777:o} {found.sha256 if found else '-'} {path}\0")
-        self.letters += len(path)
-        if len(self.parts) > MOST_NAMES or self.letters > MOST_LETTERS or path.count("/") >= DEEPEST:
+        self.characters += len(path)
+        if len(self.parts) > MOST_NAMES or self.characters > MOST_CHARACTERS or path.count("/") >= DEEPEST:
             raise ToolError(
                 f"{self.said} holds more than {MOST_NAMES} names, or longer ones, or more than {DEEPEST} folders in "
                 "each other. Take the folders in it one by one."

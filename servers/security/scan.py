@@ -58,7 +58,7 @@ class Looked:
     """How far a look through files has come."""
 
     budget: listing.Budget = field(
-        default_factory=lambda: listing.Budget(SECONDS, MOST_NAMES, letters=MOST_PASSED)
+        default_factory=lambda: listing.Budget(SECONDS, MOST_NAMES, characters=MOST_PASSED)
     )
     files: int = 0
     at: str = ""  # the file that is looked into
@@ -83,7 +83,7 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
     stopped = more or bool(looked.budget.spent)
     notes = ["Not all was looked through yet: ask for the rest."] if stopped else []
-    if looked.budget.shut:
+    if looked.budget.closed_count:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
     if looked.skipped.count:
         notes.append(_named("could not be looked into", looked.skipped))

@@ -228,7 +228,7 @@ def test_no_pattern_takes_long(pattern: str) -> None:
     assert time.monotonic() - started < 1
 
 
-@pytest.mark.parametrize("most", [{"letters": 40}, {"room": 15}])
+@pytest.mark.parametrize("most", [{"characters": 40}, {"room": 15}])
 async def test_a_look_is_cut_off_after_so_many_characters_of_names(
     tmp_path: Path, most: dict[str, int]
 ) -> None:

@@ -204,7 +204,7 @@ async def test_a_walk_over_too_many_long_names_stops_and_says_so(
     tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """50,000 names of 4,000 characters, which all were kept, took 1.3 GB."""
-    monkeypatch.setattr(listing, "Budget", partial(listing.Budget, letters=100))
+    monkeypatch.setattr(listing, "Budget", partial(listing.Budget, characters=100))
     files = {f"{n:020}_txt": "same" for n in range(9)}
     async with security(tmp_path, **files) as ask:
         found = await ask(tool, path=".")
