@@ -42,6 +42,7 @@ class Reply:
     said: PressResult | None = None  # the decision that it is about
     instead: Message | None = None  # takes the place of the ephemeral message that was acted in
     home: Mapping[str, Any] | None = None  # the App Home that is shown then; None: as it is after `said`
+    keeps_home: bool = False  # nothing came of it, so App Home stays at the page that it shows
 
 
 def errors(found: Mapping[str, str]) -> Reply:
@@ -137,7 +138,7 @@ class ListenerFactory:
                     await self._outgoing.tell(to, reply.text)
                 if reply.instead is not None:
                     await self._outgoing.replace(payload.response_url, to, reply.instead)
-            if getattr(payload, "in_app_home", False):
+            if getattr(payload, "in_app_home", False) and not reply.keeps_home:
                 await self._publish_home(payload, reply)
 
         return listen

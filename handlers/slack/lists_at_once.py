@@ -42,6 +42,6 @@ class ListsAtOnce:
                     return await handler(asked)
             if isinstance(asked, SlashCommand):
                 return Reply(ack={"text": CROWDED, "response_type": "ephemeral"})
-            return Reply(text=CROWDED)
+            return Reply(text=CROWDED, keeps_home=True)
 
         return handle

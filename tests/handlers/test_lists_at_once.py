@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from gate.rules.ports import World
 from handlers.slack.home import HomeAfter
-from handlers.slack.listener import Reply
+from handlers.slack.listener import ListenerFactory, Opening, Reply, To
 from handlers.slack.lists_at_once import CROWDED, MOST, ListsAtOnce
 from handlers.slack.payloads import Click, SlashCommand
 from tests.slack_app import Edge
+from views.block_kit import Message
 
 
 def asked_by(user: str) -> SlashCommand:
@@ -51,6 +55,46 @@ async def test_a_page_is_not_turned_for_a_person_for_whom_lists_are_made() -> No
     assert (await waiting[-1]).text == CROWDED
     done.set()
     assert [one.text for one in await asyncio.gather(*waiting[:-1])] == ["here"] * MOST
+
+
+class Shown:
+    """What a person is told, and the App Home that is published."""
+
+    def __init__(self) -> None:
+        self.told, self.homes = list[str](), list[object]()
+
+    async def tell(self, to: To, text: str) -> None:
+        self.told.append(text)
+
+    async def open(self, opening: Opening, to: To) -> None:
+        raise AssertionError("nothing is opened here")
+
+    async def replace(self, url: str, to: To, message: Message) -> None:
+        raise AssertionError("nothing is replaced here")
+
+    async def publish(self, user: str, view: Mapping[str, Any]) -> None:
+        self.homes.append(view)
+
+
+@pytest.mark.parametrize(("busy", "homes"), [(MOST, []), (0, ["the first page"])])
+async def test_app_home_stays_at_its_page_where_another_is_not_made(busy: int, homes: list[str]) -> None:
+    lists, shown = ListsAtOnce(), Shown()
+
+    async def turn(click: Click) -> Reply:
+        return Reply()
+
+    async def home(*_: object) -> Any:
+        return "the first page"
+
+    async def ack(**_: object) -> None:
+        pass
+
+    listen = ListenerFactory(shown, lambda: "id", home).listener(lambda click: click, lists.bounded(turn))
+    with ExitStack() as others:
+        for _ in range(busy):
+            others.enter_context(lists.for_person("U1"))
+        await listen(ack, Click("T1", "U1", "later", "1", "t", in_private_list=True))
+    assert (shown.told, shown.homes) == ([CROWDED] * bool(busy), homes)
 
 
 async def test_app_home_is_made_once_for_all_decisions_that_wait_for_it(
