@@ -39,6 +39,11 @@ def test_what_an_operator_has_set_is_not_set_again() -> None:
     assert settings(with_safe_git(own, "")) == {"safe.barerepository": "all", "core.fsmonitor": "false"}
 
 
+def test_what_git_does_not_count_is_set_all_the_same() -> None:
+    own = {"GIT_CONFIG_KEY_0": "safe.bareRepository", "GIT_CONFIG_VALUE_0": "all"}
+    assert settings(with_safe_git(own, ""))["safe.bareRepository"] == "explicit"
+
+
 def test_a_count_that_git_refuses_is_left_to_it() -> None:
     assert with_safe_git({COUNT: "many"}, "server-git") == {COUNT: "many"}
 

@@ -21,7 +21,8 @@ def with_safe_git(env: Mapping[str, str], recipes: str) -> dict[str, str]:
         count = int(env.get(COUNT) or "0")
     except ValueError:
         return dict(env)  # git refuses to run with it
-    own = {value.lower() for name, value in env.items() if name.startswith("GIT_CONFIG_KEY_")}
+    counted = (f"GIT_CONFIG_KEY_{number}" for number in range(min(count, len(env))))  # git reads no others
+    own = {env[name].lower() for name in counted if name in env}
     settings = ALL | (NO_HOOKS if recipes == GIT_RECIPES else {})
     added = [(key, value) for key, value in settings.items() if key.lower() not in own]
     result = dict(env)
