@@ -31,7 +31,7 @@ class ForegroundPriority:
             self._calm.set()
 
     async def wait_for_foreground(self, until: float) -> None:
-        """Wait until nothing of that is, at most until that time of the event loop's clock."""
+        """Wait until nothing is under way that somebody waits for, at most until that time of the loop's clock."""
         if not self._under_way:
             return
         with suppress(TimeoutError):

@@ -22,7 +22,6 @@ from sqlalchemy.util import greenlet_spawn
 from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line
-from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Turn
 from gate.rules.ports import (
@@ -164,7 +163,7 @@ class SqlLedger:
             async with turn, limit, self._connected(limit) as connection:
                 tx = SqlTx(connection, self.offset, self._chain, self.limits, self._token)
                 yield tx
-                later = () if seconds is None or self._sqlite else self._deferred(tx)
+                later = tx.defer() if seconds is not None and self._defers else ()
                 await tx.finish(self._enqueue)
                 limit.reschedule(None)
         self.deferred.add(later)
@@ -177,10 +176,11 @@ class SqlLedger:
         for task in tx.signalled:
             self.signal(task)
 
-    def _deferred(self, tx: SqlTx) -> Sequence[Run]:
-        """The runs that are left for another transaction: in a crowd, since a run takes two of the five round trips of
+    @property
+    def _defers(self) -> bool:
+        """Whether runs are left for another transaction: in a crowd, since a run takes two of the five round trips of
         an acknowledgement. On SQLite they take no trips."""
-        return tx.defer() if self._priority.is_crowded else ()
+        return self._priority.is_crowded and not self._sqlite
 
     @asynccontextmanager
     async def _in_background(self) -> AsyncIterator[None]:

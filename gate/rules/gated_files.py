@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from gate.rules.action import CallClass, Json
@@ -139,7 +139,7 @@ class Readers:
     call."""
 
     tools: Sequence[ToolSpec]
-    args: Mapping[str, Json] = field(default_factory=dict)
+    args: Mapping[str, Json]
 
 
 def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, Json]) -> Readers:

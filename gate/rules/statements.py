@@ -30,6 +30,7 @@ OTHER_LANGUAGES = frozenset("cypher mongo mongodb neo".split())
 STATEMENTS = SQL | frozenset("command commands cypher q queries query statement statements".split())
 PIPELINES = frozenset("aggregate aggregation pipeline pipelines stage stages".split())
 
+# As READS, but for “from”: many a sentence begins with it
 READ_STATEMENT = re.compile(r"(?i)[\s(]*(select|show|describe|desc|explain|values|with|table)\b")
 LISTING = re.compile(r"(?i)\s*(?:show|describe|desc)\b")
 LISTED = re.compile(r"(?i)^\s*show\s{1,90}(create|character\s{1,90}set)\b")

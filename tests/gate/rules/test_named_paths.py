@@ -204,7 +204,7 @@ def test_a_folder_of_thousands_of_files_is_held_against_schemas_in_time() -> Non
 
 
 def gated(policy: Policy, readers: Sequence[ToolSpec], paths: Sequence[str]) -> list[Gated]:
-    return [one for one in gated_files(policy, Readers(readers), paths, "C", matches) if one]
+    return [one for one in gated_files(policy, Readers(readers, {}), paths, "C", matches) if one]
 
 
 def test_a_result_about_thousands_of_files_is_held_against_schemas_in_time() -> None:
