@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 WORD = re.compile(r"\w+")
@@ -92,11 +92,11 @@ def deceptive_positions(text: str) -> Iterator[int]:
     """
     if text.isascii() and text.translate(_PLAIN).isprintable():
         return
-    odd = {char for char in set(text) if is_invisible(char) or is_lookalike(char)}
-    mixed = _in_mixed_words(text)
-    eastern = _east_asian_runs(text) if any(map(_wide, odd)) else frozenset[int]()
+    chars = set(text)
+    odd = _having(_INVISIBLE | _LOOKALIKE, chars)
+    eastern = _east_asian_runs(text, chars) if any(map(_wide, odd)) else frozenset[int]()
     homeless = {char for char in odd if not _home_script(char)}  # whatever stands beside them
-    strange = mixed | _strange_marks(text) | _dashes_in_names(text)
+    strange = _in_mixed_words(text, chars) | _strange_marks(text, chars) | _dashes_in_names(text)
     strange |= {found.start() for found in NUMERALS.finditer(text)}
     for index, char in enumerate(text) if odd or strange else ():
         if index in strange or (
@@ -122,6 +122,12 @@ def is_lookalike(char: str) -> bool:
 
 def _wide(char: str) -> bool:
     return bool(_traits(char) & _WIDE)
+
+
+def _having(traits: int, chars: set[str]) -> set[str]:
+    """Those that have one of the traits. A text may have 75,000 different ones: no call for each."""
+    known = _TRAITS
+    return {char for char in chars if (known[ord(char)] or _traits(char)) & traits}
 
 
 def _traits(char: str) -> int:
@@ -175,35 +181,24 @@ def _home_script(char: str) -> str:
     return "" if own in SCRIPTLESS or own == "LATIN" else own
 
 
-def _east_asian_runs(text: str) -> frozenset[int]:
+def _east_asian_runs(text: str, chars: set[str]) -> frozenset[int]:
     """Where wide characters are ordinary: in runs of them that hold an East Asian letter."""
     found: set[int] = set()
-    for run in WIDE_RUN.finditer(_classed(text, _width_class)):
+    known = _WIDTHS
+    classes = {ord(char): known[ord(char)] or _width_class(char) for char in chars}
+    for run in WIDE_RUN.finditer(text.translate(classes)):
         if LETTER in run[0] or STRANGE_LETTER in run[0]:
             found.update(range(*run.span()))
             found.difference_update(run.start() + one.start() for one in IS_STRANGE.finditer(run[0]))
     return frozenset(found)
 
 
-def _width_class(char: str) -> str:
-    found = _WIDTHS[ord(char)]
-    if not found:
-        found = _WIDTHS[ord(char)] = ord(_width_class_of(char))
-    return chr(found)
-
-
-def _width_class_of(char: str) -> str:
-    if not _wide(char):
-        return OTHER
+def _width_class(char: str) -> int:
+    """The code of the character's class, which is kept."""
     letter = _script(char) in EAST and not is_lookalike(char)
-    if _ordinary_there(char):
-        return LETTER if letter else WIDE
-    return STRANGE_LETTER if letter else STRANGE
-
-
-def _classed(text: str, of: Callable[[str], str]) -> str:
-    """The text with the class of each character in its place: of a long text few are different."""
-    return text.translate({ord(char): of(char) for char in set(text)})
+    of_letter, of_other = (LETTER, WIDE) if _ordinary_there(char) else (STRANGE_LETTER, STRANGE)
+    found = _WIDTHS[ord(char)] = ord((of_letter if letter else of_other) if _wide(char) else OTHER)
+    return found
 
 
 def _ordinary_there(char: str) -> bool:
@@ -225,19 +220,14 @@ def _first_word(char: str) -> str:
     return sys.intern(name) if name.isupper() else ""
 
 
-def _in_mixed_words(text: str) -> set[int]:
+def _in_mixed_words(text: str, chars: set[str]) -> set[int]:
     """Where letters that are not ASCII stand in words of several scripts that are not usually written together."""
-    scripts: dict[str, str] = {}
-
-    def script_class(char: str) -> str:
-        script = _word_script(char)
-        if script in (ANY_SCRIPT, OTHER):
-            return script
-        return scripts.setdefault("" if script in TOGETHER else script, chr(FIRST_SCRIPT + len(scripts)))
-
-    classed = _classed(text, script_class)
-    if len(scripts) < 2:
+    known = _SCRIPTS
+    places = {ord(char): known[ord(char)] or _place_of_script(char) for char in chars}
+    classes = _script_classes(set(places.values()))
+    if len(set(classes.values()) - {ANY_SCRIPT, OTHER}) < 2:
         return set()
+    classed = text.translate(dict(zip(places, map(classes.__getitem__, places.values()), strict=True)))
     return {
         i
         for word in NO_OTHER.finditer(classed)
@@ -245,6 +235,18 @@ def _in_mixed_words(text: str) -> set[int]:
         for i in range(*word.span())
         if not text[i].isascii() and text[i].isalpha()
     }
+
+
+def _script_classes(places: set[int]) -> dict[int, str]:
+    """A class for each place in the list of scripts: one for those that are written together."""
+    found: dict[int, str] = {}
+    for place in places:
+        script = _SCRIPT_NAMES[place]
+        apart = script not in TOGETHER
+        found[place] = (
+            script if script in (ANY_SCRIPT, OTHER) else chr(FIRST_SCRIPT + (place if apart else 0))
+        )
+    return found
 
 
 def _dashes_in_names(text: str) -> set[int]:
@@ -262,14 +264,17 @@ def _dashes_in_names(text: str) -> set[int]:
     }
 
 
-def _strange_marks(text: str) -> set[int]:
+def _strange_marks(text: str, chars: set[str]) -> set[int]:
     """Where marks of another script stand on letters of a European one or on signs of ASCII, or beside the first of a
     word; where marks are drawn over anything but a sign of mathematics; and where more marks stand on one letter than
     can be told apart."""
-    if not any(_traits(char) & _MARK for char in set(text)):
+    marks = _having(_MARK, chars)
+    if not marks:
         return set()
     found: set[int] = set()
-    for run in MARKS.finditer(_classed(text, lambda char: MARK if _traits(char) & _MARK else OTHER)):
+    for run in MARKS.finditer(
+        text.translate({ord(char): MARK if char in marks else OTHER for char in chars})
+    ):
         begin, end = run.span()
         before, after = text[begin - 1 : begin], text[end : end + 1]
         base = after if not before or before.isspace() else before
@@ -299,17 +304,16 @@ def _script_of_mark(char: str) -> str:
     return second if first == ANY_LETTER and second in NAMED_BEHIND else first
 
 
-def _word_script(char: str) -> str:
-    """The script of a letter; ANY_SCRIPT for what stands in words of any, OTHER for what ends a word."""
-    place = _SCRIPTS[ord(char)]
-    if not place:
-        script = _script(char) if char.isalpha() else ""
-        if not script or script in SCRIPTLESS:
-            script = ANY_SCRIPT if WORD.match(char) else OTHER
-        if script not in _SCRIPT_NAMES:
-            _SCRIPT_NAMES.append(script)
-        place = _SCRIPTS[ord(char)] = _SCRIPT_NAMES.index(script)
-    return _SCRIPT_NAMES[place]
+def _place_of_script(char: str) -> int:
+    """Where the script of a letter stands in the list; ANY_SCRIPT stands for what is in words of any, OTHER for what
+    ends a word."""
+    script = _script(char) if char.isalpha() else ""
+    if not script or script in SCRIPTLESS:
+        script = ANY_SCRIPT if WORD.match(char) else OTHER
+    if script not in _SCRIPT_NAMES:
+        _SCRIPT_NAMES.append(script)
+    place = _SCRIPTS[ord(char)] = _SCRIPT_NAMES.index(script)
+    return place
 
 
 def quoted(text: str, most: int = 200) -> str:
