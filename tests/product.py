@@ -14,7 +14,10 @@ from unittest.mock import patch
 from bot.demo import local, sample_files
 from bot.settings import Settings
 from bot.wiring import Parts, build
+from gate.rules.action import Session
 from gate.rules.ports import Limits
+from gate.rules.task import Task
+from gate.rules.task_states import TaskState
 from servers.sandbox.calling import SANDBOX
 from storage.migrate import migrate
 from tests.plain_messages import assert_plain
@@ -37,6 +40,20 @@ class Product:
         """The text of a file in the folder, or None where there is none."""
         path = self.files / name
         return path.read_text(encoding="utf-8") if path.exists() else None
+
+    async def task(self, ts: str, *states: TaskState) -> Task:
+        """The one task of a thread, once it is in one of these states (in a final one where none is given). Its last
+        message may be seen before."""
+        ledger, session = self.parts.world.ledger, Session("T1", OPS, ts)
+
+        def is_there(task: Task) -> bool:
+            return task.state in states if states else task.is_finished
+
+        async with asyncio.timeout(40):
+            while not (found := await ledger.tasks_of(session)) or not all(map(is_there, found)):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        (task,) = found
+        return task
 
     def names(self) -> set[str]:
         """The names of all files that people see there."""

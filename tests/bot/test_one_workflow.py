@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from bot.demo import local, sample_files
 from bot.settings import Settings
 from bot.wiring import Rig, build
-from gate.rules.action import Session
 from gate.rules.planner_port import Planner, PlannerAssessment, PlannerContext, PlannerReply, Turn
 from gate.rules.ports import World
 from gate.rules.task_states import TaskState
@@ -78,15 +77,7 @@ async def test_a_slow_planner_keeps_neither_a_stop_nor_another_thread_waiting(tm
         other = await ann.say(OPS, "<@UBOT> write 'quick' to b.md")
         await until(lambda: any("b.md" in text for text in cards(product, other.ts)))
         await ann.say(OPS, "<@UBOT> stop", first.ts)
-        ledger = product.parts.world.ledger
-        session = Session("T1", OPS, first.ts)
-
-        async def stopped() -> bool:
-            return [task.state for task in await ledger.tasks_of(session)] == [TaskState.STOPPED_BY_USER]
-
-        async with asyncio.timeout(20):
-            while not await stopped():  # noqa: ASYNC110 - another workflow stops it
-                await asyncio.sleep(0.02)
+        await product.task(first.ts, TaskState.STOPPED_BY_USER)
         assert not planner.go.is_set()
 
 

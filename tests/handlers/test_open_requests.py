@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gate.rules.action import Session
 from gate.rules.ports import Limits
-from gate.rules.task import Flow, Task
+from gate.rules.task import Flow
 from gate.rules.task_states import TaskState
 from tests.model_stub import ModelStub, assesses, calls, says
 from tests.product import OPS, Product, running_product
@@ -30,11 +29,6 @@ async def say(product: Product, text: str, count: int, ts: str | None = None) ->
     return thread
 
 
-async def task_of(product: Product, ts: str) -> Task:
-    (task,) = await product.parts.world.ledger.tasks_of(Session("T1", OPS, ts))
-    return task
-
-
 async def test_a_model_talks_over_what_is_to_be_designed_and_plans_once_it_is_told_to(tmp_path: Path) -> None:
     script = [
         assesses(70, 6, clear=False, conversation=True),
@@ -46,8 +40,7 @@ async def test_a_model_talks_over_what_is_to_be_designed_and_plans_once_it_is_to
         async with running_product(tmp_path, limits=LIMITS, model=stub.config()) as product:
             before = product.names()
             ts = await say(product, f"<@UBOT> {ASKED}", 1)
-            task = await task_of(product, ts)
-            assert (task.flow, task.state) == (Flow.TALK, TaskState.TALKING)
+            assert (await product.task(ts, TaskState.TALKING)).flow is Flow.TALK
             assert "Which method do you prefer?" in shown(answers(product, ts)[0].blocks)
             await say(product, "OAuth, with Google", 2, ts)
             await say(product, "In Redis. Yes, implement it", 3, ts)
@@ -66,4 +59,4 @@ async def test_phrases_say_what_they_can_do_instead_and_offer_nothing_to_confirm
         assert shown(told.blocks).startswith(f"I did not understand “{ASKED}”.")
         assert "• what is in reports" in shown(told.blocks)
         assert buttons(told.blocks) == []
-        assert (await task_of(product, ts)).is_finished
+        assert (await product.task(ts)).is_finished

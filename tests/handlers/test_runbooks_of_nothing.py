@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from gate.rules.action import Session
 from gate.rules.ports import Limits
 from gate.rules.tool import Trust
 from tests.handlers.test_budgets_of_planners import having, left, over, said
-from tests.product import OPS, Product, running_product
+from tests.product import Product, running_product
 from tests.slack_app import AGES, ANN
 from tests.views.samples import buttons, shown
 from tools.mcp.server_config import ServerConfig
@@ -33,10 +31,7 @@ async def product(tmp_path: Path) -> AsyncIterator[Product]:
 async def answer(product: Product, text: str) -> str:
     """The one message that comes of a sentence, once its task is over."""
     ts = await said(product, text)
-    ledger, session = product.parts.world.ledger, Session("T1", OPS, ts)
-    async with asyncio.timeout(40):
-        while not [task for task in await ledger.tasks_of(session) if task.is_finished]:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await product.task(ts)
     await product.ws.wait_for(lambda: left(product, ts), 40)
     (only,) = left(product, ts)
     assert buttons(only.blocks) == []

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gate.rules.action import Session
 from gate.rules.ports import Limits
-from gate.rules.task import PauseReason, Task
+from gate.rules.task import PauseReason
 from gate.rules.task_states import TaskState
 from tests.browser.unannotated_server import SAID
 from tests.handlers.test_budgets_of_planners import having, left, over, press, said
-from tests.product import OPS, Product, running_product
+from tests.product import Product, running_product
 from tests.slack_app import AGES
 from tests.views.samples import shown
 from tools.mcp.server_config import ServerConfig
@@ -42,11 +41,6 @@ async def exported(product: Product, number: int) -> str:
     return ts
 
 
-async def task_of(product: Product, ts: str) -> Task:
-    (task,) = await product.parts.world.ledger.tasks_of(Session("T1", OPS, ts))
-    return task
-
-
 @pytest.mark.parametrize("number", [1, 2, 3])
 async def test_words_that_admit_a_failure_pause_on_the_second_use_of_a_tool(
     product: Product, number: int
@@ -54,12 +48,11 @@ async def test_words_that_admit_a_failure_pause_on_the_second_use_of_a_tool(
     ts = await exported(product, number)
     pause = await product.ws.wait_for(having(product, ts, "step_retry"), AGES)
     assert "I do not trust its result. Its result says that it failed" in shown(pause.blocks)
-    task = await task_of(product, ts)
-    assert (task.state, task.why) == (TaskState.PAUSED, PauseReason.DOUBT)
+    assert (await product.task(ts, TaskState.PAUSED)).why is PauseReason.DOUBT
     assert not [m for m in left(product, ts) if "needs?" in shown(m.blocks)]
 
 
 async def test_a_sentence_that_begins_with_failed_is_no_failure(product: Product) -> None:
     ts = await exported(product, SAID.index("Failed logins were exported"))
     await over(product, ts, count=1)
-    assert (await task_of(product, ts)).state is TaskState.SATISFACTION
+    assert (await product.task(ts, TaskState.SATISFACTION)).outcome
