@@ -5,9 +5,10 @@ PY := $(VENV)/bin/python
 # What `make run` needs, and that with what checks it.
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
-# One more than the two cores it is meant for: one waits for clocks and other processes (tests/conftest.py) while the
-# others compute.
-WORKERS ?= 3
+# Twice the cores it is meant for: tests wait for clocks and other processes, while others compute.
+WORKERS ?= 4
+# Whether the long part of the suite runs: `with` it, `without` it, it `only`.
+SLOW ?= without
 CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
 # The first Python that is new enough, and of those one that can make a venv.
 NEW := import sys; sys.exit(sys.version_info < (3, 11))
@@ -57,7 +58,7 @@ embeddings: $(RUNTIME)
 test:
 	@$(MAKE) --no-print-directory -j2 setup programs
 	@$(MAKE) --no-print-directory -j2 lint types
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --slow $(SLOW) $(ARGS)
 
 lint: setup
 	$(PY) -m ruff check .

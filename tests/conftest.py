@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -47,6 +48,9 @@ STALLED = pytest.StashKey[bool]()  # of a test: it failed because the product he
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak-seconds", type=float, default=3600, help="how long tests/soak/ attacks: an hour")
+    parser.addoption(
+        "--slow", choices=("with", "without", "only"), default="with", help="tests that are marked slow"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,10 +82,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Beside:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """For several workers: what waits first, then the files in an order that means nothing, so that those of a folder,
-    which are alike, do not come together."""
+    """Leave out what `--slow` says. For several workers: what waits first, then the files in an order that means nothing,
+    so that those of a folder, which are alike, do not come together."""
+    if (wanted := config.getoption("slow")) != "with":
+        slow = _slow(items)
+        out = [item for item in items if (item.nodeid in slow) is (wanted == "without")]
+        items[:] = [item for item in items if (item.nodeid in slow) is (wanted == "only")]
+        config.hook.pytest_deselected(items=out)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: _place(item.path.relative_to(config.rootpath).as_posix()))
+
+
+def _slow(items: list[pytest.Item]) -> set[str]:
+    """The ids of those that are marked slow. Of the cases of one test the first few are not, where its mark says so."""
+    found, cases = set[str](), Counter[str]()
+    for item in items:
+        marks = list(item.iter_markers("slow"))
+        function = item.nodeid.partition("[")[0]
+        cases[function] += 1
+        if marks and cases[function] > max(mark.kwargs.get("but", 0) for mark in marks):
+            found.add(item.nodeid)
+    return found
 
 
 def _place(file: str) -> float:

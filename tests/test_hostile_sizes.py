@@ -153,6 +153,7 @@ REPEATED_IN_LISTS = (
 )
 
 
+@pytest.mark.slow(but=12)
 @pytest.mark.parametrize(("tool", "name"), [("create_x", "path"), ("run_command", "command")])
 @pytest.mark.parametrize("size", [257, 3_000])
 @pytest.mark.parametrize("repeated", REPEATED_IN_LISTS)
@@ -223,6 +224,7 @@ def test_a_decision_reads_a_text_that_is_json_once_however_often_it_is_given() -
     assert json_texts._whole.made == before + 1
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("make", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_no_arguments_take_long_to_become_a_card_or_to_be_refused(make: Callable[[int], Json]) -> None:
     args = largest(make, MAX_BYTES)
@@ -280,6 +282,7 @@ ANSWERS: dict[str, Callable[[int], Json]] = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("make", ANSWERS.values(), ids=ANSWERS)
 def test_no_answer_takes_long_to_be_shown(make: Callable[[int], Json]) -> None:
     answer = largest(make, ANSWER)

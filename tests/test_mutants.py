@@ -50,7 +50,7 @@ def run() -> Iterator[Run]:
 CORE = NAMES[: NAMES.index("thanks_are_feedback")]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize(
     "mutant", [pytest.param(m, id=m.name, marks=[] if m.name in CORE else pytest.mark.soak) for m in MUTANTS]
 )

@@ -68,6 +68,7 @@ class _Function:
         self.match = self.fullmatch = self.search = call
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # it takes a minute of processor time for the largest room
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_pattern_of_a_room_takes_more_than_linear_time(room: str) -> None:
@@ -119,6 +120,7 @@ def test_the_measure_finds_a_slow_pattern(pattern: str) -> None:
     assert grows(Used("", re.compile(pattern), frozenset({"search"})))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_line_makes_the_phrases_slow() -> None:
     """Their slots take any words, so the work grows with a power of the length; but the length has an end."""

@@ -43,6 +43,7 @@ def outcomes_of(
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "outcomes"), [(1, {"passed": 1}), (2, {"passed": 1, "errors": 1})])
 def test_a_stall_counts_when_it_comes_again(
     outcomes_of: Callable[[int], dict[str, int]], times: int, outcomes: dict[str, int]

@@ -55,6 +55,7 @@ async def tried(api: Api, folder: Path, role: str, *options: str) -> None:
     assert process.returncode == 0, said.decode()[-6000:]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("role", ROLES)
 async def test_fuzzing_finds_no_fault(api: Api, tmp_path: Path, role: str) -> None:

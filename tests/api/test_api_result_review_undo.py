@@ -126,6 +126,7 @@ async def taken_back(api: Api, ann: Client, path: str, answer: str) -> Any:
     return await ann.get(path)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("how", ["waits", "release", "edit", "reject"])
 async def test_undo_all_quotes_no_result_that_nobody_has_let_out(api: Api, how: str, answer: str) -> None:

@@ -161,6 +161,7 @@ async def test_a_connection_that_only_waits_between_requests_is_not_late() -> No
         assert (await line[0].readline()).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.slow
 async def test_a_reader_that_does_not_read_is_hung_up_on() -> None:
     slow, clock = 1.5, asyncio.get_running_loop().time  # long enough for a reader that shares a busy core
     async with served(slow=slow) as port, opened(port, 1, request("/unread")) as [line]:
@@ -264,6 +265,7 @@ def another_text() -> None:
     raise TypeError("'int' object is not callable")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [not_callable, another_text])
 async def test_other_errors_of_tasks_are_logged(
     fails: Callable[[], None], caplog: pytest.LogCaptureFixture

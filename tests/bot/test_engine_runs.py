@@ -110,6 +110,7 @@ async def test_the_same_key_is_one_run_while_it_waits_and_after_it_ended(databas
         assert engine.calls == [("once",), ("last",)]
 
 
+@pytest.mark.slow
 async def test_a_delayed_run_waits_until_it_is_due(database_url: str) -> None:
     async with started(database_url) as engine:
         await engine.ask(Run("note", "soon", ("soon",), delay=0.5), Run("note", "late", ("late",), delay=300))
@@ -166,6 +167,7 @@ async def test_a_kind_of_work_that_is_stuck_does_not_hold_up_another(sqlite_url:
         await until(lambda: len(engine.calls) == 41)
 
 
+@pytest.mark.slow
 async def test_work_of_one_person_that_is_stuck_does_not_hold_up_another_person(database_url: str) -> None:
     free, owners = asyncio.Event(), list[str]()
 
@@ -244,6 +246,7 @@ async def test_ended_runs_are_forgotten_when_they_are_old_enough(database_url: s
         assert await engine.alive(["k", "waits"]) == {"waits"}
 
 
+@pytest.mark.slow
 async def test_drain_waits_for_what_runs_and_takes_in_nothing_more(database_url: str) -> None:
     done: list[str] = []
 
@@ -261,6 +264,7 @@ async def test_drain_waits_for_what_runs_and_takes_in_nothing_more(database_url:
         assert ("first",) not in engine.calls
 
 
+@pytest.mark.slow
 async def test_what_drain_cannot_wait_for_is_resumed_by_the_next_process(database_url: str) -> None:
     async def work(*_: str) -> None:
         await asyncio.Event().wait()
@@ -273,6 +277,7 @@ async def test_what_drain_cannot_wait_for_is_resumed_by_the_next_process(databas
         assert engine.calls == [("again",)]
 
 
+@pytest.mark.slow
 async def test_a_run_that_fails_or_is_found_again_too_often_is_told_as_given_up_once(
     database_url: str,
 ) -> None:

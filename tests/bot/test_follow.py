@@ -57,6 +57,7 @@ async def comes(product: Product, found: Callable[[], bool]) -> None:
     await product.ws.wait_for(lambda: found() or None, timeout=SECONDS)
 
 
+@pytest.mark.slow
 async def test_a_change_of_a_watched_folder_is_told_in_the_thread_that_asked(product: Product) -> None:
     root, other = await watching(product), await mention(product, "list drafts")
     (product.files / "reports" / "q4 <b>.md").write_text("new\n")
@@ -71,6 +72,7 @@ async def test_a_change_of_a_watched_folder_is_told_in_the_thread_that_asked(pro
     assert len(news(product, root)) <= 3
 
 
+@pytest.mark.slow
 async def test_undo_of_the_watch_ends_it_and_unwatching_says_so(product: Product) -> None:
     root = await watching(product)
     stop = await mention(product, "stop watching reports")
@@ -86,6 +88,7 @@ async def test_undo_of_the_watch_ends_it_and_unwatching_says_so(product: Product
     assert "late" not in str(news(product, root)).replace("No more of this", "")
 
 
+@pytest.mark.slow
 async def test_a_folder_that_is_gone_ends_its_watch_with_the_reason(product: Product) -> None:
     root = await watching(product, "drafts")
     (product.files / "drafts").rename(product.files / "elsewhere")

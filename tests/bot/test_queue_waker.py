@@ -194,6 +194,7 @@ async def test_a_listener_whose_connection_is_lost_listens_again(
         sql.dispose()
 
 
+@pytest.mark.slow
 async def test_a_run_that_nobody_calls_for_is_found_by_the_poll(database_url: str) -> None:
     await _carried_out(database_url, wakes=False)
 

@@ -43,6 +43,7 @@ async def waits() -> None:
     await asyncio.to_thread(time.sleep, 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [blocks, computes])
 async def test_a_loop_that_is_held_up_is_told_with_its_stack(work: object) -> None:
     (stall,) = await watched(work())  # type: ignore[operator]

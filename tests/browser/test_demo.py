@@ -26,6 +26,7 @@ async def chosen(open_page: OpenPage, url: str, user: str, example: str) -> Wind
     return window
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 async def test_each_example_that_the_demo_offers_is_a_click_and_does_what_it_says(
     tmp_path: Path, open_page: OpenPage
@@ -57,6 +58,7 @@ async def test_each_example_that_the_demo_offers_is_a_click_and_does_what_it_say
         assert not list((files / "downloads").glob("*(1)*"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 async def test_a_demo_that_is_started_again_shows_its_messages_and_opens_their_threads(
     tmp_path: Path, open_page: OpenPage

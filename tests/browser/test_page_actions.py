@@ -65,6 +65,7 @@ async def test_the_overflow_menu_posts_the_chosen_option(fake: FakeWorkspace, op
     await expect(page.locator("[role=menu]")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_escape_closes_the_overflow_menu_and_posts_nothing(fake: FakeWorkspace, open_page: OpenPage):
     menu = {"type": "overflow", "action_id": "more", "options": options("grant")}
     page, _ = await card(fake, open_page, actions(menu))

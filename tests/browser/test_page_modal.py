@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 PHRASE = field_block("phrase", "plain_text_input")
 
 
+@pytest.mark.slow
 async def test_the_typed_phrase_is_submitted_with_enter(fake: FakeWorkspace, open_page: OpenPage):
     fake.more["modal"] = view(section("*Two files*"), PHRASE)
     page = await open_page(fake.url)

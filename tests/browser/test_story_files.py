@@ -40,6 +40,7 @@ async def test_what_only_reads_is_answered_at_once(product: Product, open_window
     await expect(ann.thread.get_by_role("button", name="Confirm")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_move_of_what_is_not_there_is_answered_with_a_sentence(
     product: Product, open_window: OpenWindow
 ):
@@ -86,6 +87,7 @@ async def test_a_move_is_shown_edited_confirmed_and_taken_back(product: Product,
     assert product.text("archive/q3-final.md") is None
 
 
+@pytest.mark.slow
 async def test_a_write_shows_the_difference_and_takes_plain_words(product: Product, open_window: OpenWindow):
     ann, ben = await open_window("U_ANN"), await open_window("U_BEN")
     before = product.text(SUMMARY)

@@ -120,6 +120,7 @@ async def confirmed(ann: Window, what: str) -> None:
     await ann.sees(past(what))
 
 
+@pytest.mark.slow
 async def test_a_complex_task_is_clarified_planned_changed_planned_anew_and_run_with_checkpoints_and_another_one_cancelled(
     running: ProductWithModel, open_window: OpenWindow
 ) -> None:
@@ -174,6 +175,7 @@ async def _skipped_and_cancelled(running: ProductWithModel, ann: Window) -> None
     assert running.product.names() == before
 
 
+@pytest.mark.slow
 async def test_a_change_is_changed_with_what_was_said_before_and_started_over_without(
     running: ProductWithModel, open_window: OpenWindow
 ) -> None:
@@ -206,6 +208,7 @@ async def test_a_change_is_changed_with_what_was_said_before_and_started_over_wi
     assert running.product.text("q3.md") == "Revenue grew."
 
 
+@pytest.mark.slow
 async def test_a_talk_becomes_requirements_and_a_plan_that_pauses_and_takes_in_what_is_said(
     running: ProductWithModel, open_window: OpenWindow
 ) -> None:
@@ -264,6 +267,7 @@ TALK = (
 REQUIREMENTS = ["People log in with Google and GitHub by OAuth.", "Sessions are JWT tokens."]
 
 
+@pytest.mark.slow
 async def test_a_model_hears_what_people_make_of_its_calls_together_by_a_no_and_by_an_edit(
     running: ProductWithModel, open_window: OpenWindow
 ) -> None:
@@ -280,6 +284,7 @@ async def test_a_model_hears_what_people_make_of_its_calls_together_by_a_no_and_
     await _edited(running, ann)
 
 
+@pytest.mark.slow
 async def test_a_long_answer_in_direct_messages_grows_and_survives_a_reload(
     running: ProductWithModel, open_page: OpenPage
 ) -> None:

@@ -45,6 +45,7 @@ async def open_window(product: Product, open_page: OpenPage) -> OpenWindow:
     return open_as
 
 
+@pytest.mark.slow
 async def test_a_reply_in_the_thread_lists_or_cancels_what_waits(product: Product, open_window: OpenWindow):
     ann, ben = await open_window("U_ANN"), await open_window("U_BEN")
     await ann.ask(f"move {FIGURES} to archive")
@@ -73,6 +74,7 @@ async def test_what_is_not_confirmed_in_time_can_be_asked_again(product: Product
     await ann.sees("Started watching reports")
 
 
+@pytest.mark.slow
 async def test_the_approver_whom_the_policy_names_confirms(product: Product, open_window: OpenWindow):
     ann, ben, cleo = await open_window("U_ANN"), await open_window("U_BEN"), await open_window("U_CLEO")
     await ann.ask(f"copy {FIGURES} to archive")
@@ -152,6 +154,7 @@ async def test_commands_and_home_tell_what_waits_and_what_was_done(product: Prod
     await expect(ben.page.get_by_test_id("home")).to_contain_text("Nothing waits for a decision.")
 
 
+@pytest.mark.slow
 async def test_what_waits_is_opened_and_decided_from_home_and_from_the_list(
     product: Product, open_window: OpenWindow
 ):

@@ -64,6 +64,7 @@ async def fits(page: Page, width: int) -> None:
         await expect(page.get_by_test_id(person)).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_story_of_the_readme_fits_and_can_be_read(

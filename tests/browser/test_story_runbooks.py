@@ -67,6 +67,7 @@ async def typed(ann: Window) -> None:
     await expect(ann.modal).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_secrets_are_found_encrypted_and_put_into_the_trash_and_all_of_it_is_taken_back(
     product: Product, ann: Window
 ):
@@ -129,6 +130,7 @@ async def test_contracts_are_compared_and_what_changed_is_written_down_and_draft
     assert ["What changed in lease-2027.md" in text for text in drafts] == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_receipts_are_read_held_against_the_bookings_and_what_is_open_becomes_a_task(
     product: Product, ann: Window

@@ -44,6 +44,7 @@ async def typed(ann: Window) -> None:
     await expect(ann.modal).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run_and_taken_back(
     product: Product, open_window: OpenWindow
 ):
@@ -88,6 +89,7 @@ async def test_a_runbook_asks_for_what_it_misses_is_planned_changed_approved_run
     await expect(ann.thread.get_by_role("button", name="Yes, done")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_simple_request_is_done_judged_changed_and_started_over(
     product: Product, open_window: OpenWindow
 ):
@@ -111,6 +113,7 @@ async def test_a_simple_request_is_done_judged_changed_and_started_over(
     assert product.text("todo.md") == "buy milk"
 
 
+@pytest.mark.slow
 async def test_one_consent_covers_what_was_listed_and_the_progress_stands_on_one_card(
     product: Product, open_window: OpenWindow
 ):
@@ -127,6 +130,7 @@ async def test_one_consent_covers_what_was_listed_and_the_progress_stands_on_one
     await ann.is_told("3 of 3 steps over")
 
 
+@pytest.mark.slow
 async def test_a_talk_is_compiled_confirmed_planned_paused_told_something_and_stopped(
     product: Product, open_window: OpenWindow
 ):
@@ -157,6 +161,7 @@ async def test_a_talk_is_compiled_confirmed_planned_paused_told_something_and_st
     assert product.text("archive/q3-figures.csv") is None
 
 
+@pytest.mark.slow
 async def test_a_step_that_fails_pauses_and_is_tried_again_or_skipped(
     product: Product, open_window: OpenWindow
 ):

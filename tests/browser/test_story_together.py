@@ -34,6 +34,7 @@ async def open_window(product: Product, open_page: OpenPage) -> OpenWindow:
     return open_as
 
 
+@pytest.mark.slow
 async def test_two_files_on_one_card_are_decided_by_one_press_and_taken_back_one_by_one(
     product: Product, open_window: OpenWindow
 ):

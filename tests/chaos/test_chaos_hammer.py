@@ -16,7 +16,7 @@ from storage.database import open_engine
 from tests.chaos.hammer_process import GUEST, LEFT, ROBOT, STRANGER, Anvil, Shown, run
 from tests.chaos.replicas import KEY, Process, until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 BATCH = 6  # actions under the hammer at once: 72 presses
 New = Callable[[Path], str]
 
@@ -89,6 +89,7 @@ async def hammer(home: Path, url: str, redis_url: str, count: int, processes: in
             await asyncio.to_thread(process.close)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [30, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(0)])])
 async def test_two_replicas_on_postgresql_run_each_action_once(
     count: int, home: Path, new_postgres: New, redis_url: str, claim: Callable[[str], None]

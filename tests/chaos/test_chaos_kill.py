@@ -13,7 +13,7 @@ from tests.chaos.action_scenario import Stage, assert_nothing_is_left, staged
 from tests.chaos.failpoints import POINTS
 from tests.chaos.replicas import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 AT_ONCE = 5  # stories side by side
 # Between the claim and the record nobody can tell whether the tool ran.
 UNKNOWN = {
@@ -83,6 +83,7 @@ async def test_a_process_that_starts_again_on_sqlite_goes_on_where_the_killed_on
     claim(f"kill -9, SQLite with restart: {n}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [POINTS[2::4], OFTEN], ids=["once", "often"])
 async def test_another_replica_takes_over_on_postgresql(
     points: Sequence[str], home: Path, new_postgres: New, redis_url: str, claim: Claim

@@ -204,6 +204,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_batch_card_is_posted_once_and_updated_despite_errors(hasty_http: Edge, fault: str) -> None:
     hasty_http.ws.faults.on("chat.postMessage", FAULTS[fault])

@@ -159,6 +159,7 @@ async def over(product: Product, ts: str, *, count: int) -> list[str]:
     return [m.text for m in left(product, ts)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_stories_with_phrases_keep_to_the_budget(product: Product) -> None:
     ts = await said(product, "what is in reports")
@@ -192,6 +193,7 @@ async def test_stories_with_phrases_keep_to_the_budget(product: Product) -> None
     assert texts[0] == "Questions: answered"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 async def test_a_runbook_of_seven_steps_over_three_servers_leaves_two_messages(product: Product) -> None:
     ts = await said(product, "run close-month for november")

@@ -118,6 +118,7 @@ async def test_what_is_typed_in_the_edit_window_never_comes_to_the_channel(priva
     assert direct(private).text == f"Prepared: Write {PAY}"
 
 
+@pytest.mark.slow
 async def test_a_member_of_a_shared_card_goes_on_in_direct_messages(private: Edge) -> None:
     made: Several = await several(private, write("a.md"), write("b.md"))
     await edited(private, (await made.actions())[0], **TO_PAY)

@@ -103,6 +103,7 @@ async def test_without_a_database_a_click_is_answered_and_changes_nothing(
     assert card.text == "Wrote a.md"
 
 
+@pytest.mark.slow
 async def test_a_lost_socket_is_replaced_by_one_with_a_fresh_address(ready_url: str, redis_url: str) -> None:
     """The SDK alone would try the used address for ever."""
     async with joined("http", ready_url, redis_url) as edge:

@@ -272,6 +272,7 @@ def mutations(body: Any, whole: Any = None, path: tuple[Any, ...] = ()) -> Itera
             yield from mutations(body[key], whole, (*path, key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["click", "submission"])
 async def test_a_payload_with_parts_missing_or_of_another_kind_is_no_error_of_ours_and_changes_nothing(
     http: Edge, kind: str, caplog: pytest.LogCaptureFixture

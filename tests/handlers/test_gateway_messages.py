@@ -98,6 +98,7 @@ def many(value: Any, count: int) -> Iterator[Any]:
     yield {f"{number:x}": value for number in range(count)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
 def test_no_field_of_a_request_lets_the_sdk_find_many_things_wrong(fill: Any) -> None:
     """As many values as are let through, in each field that the SDK knows."""

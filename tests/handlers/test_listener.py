@@ -69,6 +69,7 @@ async def send(edge: Edge, kind: Any, payload: dict[str, Any]) -> Any:
     return answer.body
 
 
+@pytest.mark.slow(but=1)
 @EVERY
 async def test_a_click_is_answered_in_time_and_with_a_sentence(edge: Edge, handler: Handler) -> None:
     edge.bolt.action("tried")(listeners(edge).listener(payloads.click, handler))

@@ -162,6 +162,7 @@ async def test_where_too_many_streams_begin_an_answer_is_posted_and_the_next_one
     assert "stopStream" in steps(http)
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("method", STREAM)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_whatever_breaks_the_answer_is_one_whole_message(

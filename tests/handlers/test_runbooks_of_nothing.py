@@ -38,6 +38,7 @@ async def answer(product: Product, text: str) -> str:
     return shown(only.blocks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -37,6 +37,7 @@ async def write(edge: Edge) -> Card:
     return await edge.propose("write", path="a.md", content="hello")
 
 
+@pytest.mark.slow(but=2)
 @EVERY
 async def test_a_card_is_posted_once_in_the_end(hasty_http: Edge, fault: str) -> None:
     hasty_http.ws.faults.on("chat.postMessage", FAULTS[fault])
@@ -47,6 +48,7 @@ async def test_a_card_is_posted_once_in_the_end(hasty_http: Edge, fault: str) ->
     assert len(hasty_http.desk.calls) == 1
 
 
+@pytest.mark.slow
 @EVERY
 async def test_a_card_is_redrawn_in_the_end(hasty_http: Edge, fault: str) -> None:
     card = await write(hasty_http)
@@ -88,6 +90,7 @@ async def test_a_private_card_is_posted_once_to_its_person(hasty_http: Edge, fau
     assert [m.text for m in edge.ws.by_app(edge.ann.im)] == ["Poked a.md"]
 
 
+@pytest.mark.slow(but=2)
 @EVERY
 async def test_an_answer_to_one_person_comes_in_the_end(hasty_http: Edge, fault: str) -> None:
     hasty_http.ws.faults.on("chat.postEphemeral", FAULTS[fault])

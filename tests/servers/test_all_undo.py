@@ -119,6 +119,7 @@ async def begun(gate: Gate, house: House, args: dict[str, Any]) -> dict[str, Any
 
 
 # promise: ACT-14, ACT-15
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "tool", "args"), CASES)
 async def test_every_change_is_shown_done_and_taken_back_exactly(
     tmp_path: Path, name: str, tool: str, args: dict[str, Any]

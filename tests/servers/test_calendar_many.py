@@ -52,6 +52,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("many", "days", "more"),
     [
@@ -80,6 +81,7 @@ def test_of_more_than_an_answer_holds_the_first_are_told_and_the_rest_is_counted
     assert problems.said[0].endswith("ask for fewer days")
 
 
+@pytest.mark.slow
 async def test_free_time_says_what_was_left_out(tmp_path: Path) -> None:
     (tmp_path / "calendar").mkdir()
     (tmp_path / "calendar" / "many.ics").write_text(daily(50))

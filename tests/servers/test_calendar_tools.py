@@ -169,6 +169,7 @@ STARTS = {
 }
 
 
+@pytest.mark.slow
 async def test_a_start_can_be_said_in_words(tmp_path: Path) -> None:
     async with calendar(sample(tmp_path)) as gate:
         for start, written in STARTS.items():
@@ -365,6 +366,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.timeout(20)
 async def test_a_file_that_makes_no_sense_is_named_and_hides_nothing_else(tmp_path: Path, name: str) -> None:
@@ -431,6 +433,7 @@ def test_a_folder_that_cannot_be_used_stops_the_start_with_a_sentence(tmp_path: 
             configured(words)
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     root = sample(tmp_path)
     words = ["-m", "servers.calendar", "--folder", str(root), "--timezone", BERLIN]

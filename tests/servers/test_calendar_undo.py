@@ -11,6 +11,7 @@ from tests.servers.files import tree
 from tests.servers.test_calendar_tools import LUNCH, calendar, event, sample
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 @pytest.mark.parametrize("uid", ["lunch@example.com", "standup@example.com", "holiday@example.com"])
 async def test_one_event_is_taken_out_and_every_other_byte_stays(
@@ -97,6 +98,7 @@ def test_an_id_that_is_folded_or_only_an_alarms_is_told_apart() -> None:
     assert without(LUNCH.encode(), parsed(LUNCH.encode()), "long-id") == (LUNCH.encode(), 4)
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("end", ["\r\n ", "\n ", "\r\n\t", "\r\n\r\n ", "\r"])
 @pytest.mark.parametrize(
     "word", ["BEGIN:X", "END:VEVENT", "BEGIN:VEVENT", "END:VCALENDAR", "UID:standup@example.com"]

@@ -39,6 +39,7 @@ def sandbox() -> Iterator[Sandbox]:
     made.stop()
 
 
+@pytest.mark.slow
 def test_a_file_goes_to_a_task_and_its_answer_to_another_file_piece_by_piece(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -83,6 +84,7 @@ READS: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", READS)
 async def test_no_read_of_an_index_holds_it(tmp_path: Path, tool: str) -> None:
     """One person's five searches held 128 MB each while they waited, of a file that took no room on the disk."""
@@ -96,6 +98,7 @@ async def test_no_read_of_an_index_holds_it(tmp_path: Path, tool: str) -> None:
             assert "cannot be read" in await ask.refused(tool, **READS[tool])
 
 
+@pytest.mark.slow
 async def test_no_change_of_an_index_holds_it_nor_the_texts(tmp_path: Path) -> None:
     """Two roots at once took 760 MB: the index before, all the texts and the index after, each twice."""
     for number in range(12):
@@ -112,6 +115,7 @@ async def test_no_change_of_an_index_holds_it_nor_the_texts(tmp_path: Path) -> N
     assert (tmp_path / ".countersign" / "knowledge" / "index.sqlite").stat().st_size > LARGE / 2
 
 
+@pytest.mark.slow
 async def test_no_look_at_a_table_holds_its_rows(tmp_path: Path) -> None:
     """Of a file of 4 KB whose view gives 126 MB, they were held between two tasks."""
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
@@ -125,6 +129,7 @@ async def test_no_look_at_a_table_holds_its_rows(tmp_path: Path) -> None:
             await ask("deduplicate_records", path="t.sqlite", table="v")
 
 
+@pytest.mark.slow
 async def test_no_change_of_rows_holds_the_database_nor_the_record(tmp_path: Path) -> None:
     """From a database of 38 MB the bot grew to 709 MB: the file before and after, the record, and slices of both."""
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
@@ -145,6 +150,7 @@ async def test_no_change_of_rows_holds_the_database_nor_the_record(tmp_path: Pat
         assert base.execute("SELECT name, length(large) FROM t").fetchall() == [("n", LARGE // 2)]
 
 
+@pytest.mark.slow
 async def test_a_table_without_its_duplicates_is_not_held(tmp_path: Path) -> None:
     lines = [f"{number},{'x' * 100_000}" for number in range(LARGE // 100_000)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b", *lines, lines[0], ""]))
@@ -155,6 +161,7 @@ async def test_a_table_without_its_duplicates_is_not_held(tmp_path: Path) -> Non
     assert (tmp_path / "u.csv").read_text() == "\n".join(["a,b", *lines, ""])
 
 
+@pytest.mark.slow
 async def test_no_file_is_held_to_be_encrypted_or_decrypted(tmp_path: Path) -> None:
     """One of 127 MB took 270 MB, and held up all other threads for 0.3 s."""
     content = os.urandom(LARGE)

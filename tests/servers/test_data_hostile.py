@@ -149,6 +149,7 @@ async def test_a_database_that_another_program_writes_is_not_read_half(
     assert "in use by another program" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
 async def test_a_function_that_looks_at_no_clock_is_stopped_too(
     tmp_path: Path, sql: str, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +178,7 @@ async def test_a_trigger_without_an_end_is_stopped_and_leaves_the_file_as_it_was
     assert {name: what for name, what in everything(tmp_path).items() if name[0] != "."} == before
 
 
+@pytest.mark.slow
 def test_a_bot_in_the_middle_of_a_statement_ends_with_all_its_processes(tmp_path: Path) -> None:
     database(tmp_path)
     words = [sys.executable, "-c", BOT, str(tmp_path), ENDLESS["instr"]]
@@ -254,6 +256,7 @@ UNEXPECTED = re.compile(r"Error executing tool \w+['\"]")  # without a sentence 
 RACES = int(os.environ.get("COUNTERSIGN_RACES", "150"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["folder", "file"])
 async def test_what_is_exchanged_for_a_link_gives_nothing_from_outside(tmp_path: Path, what: str) -> None:
     (tmp_path / "root").mkdir()

@@ -22,6 +22,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 @pytest.mark.parametrize("large", LARGE.values(), ids=LARGE)
 async def test_a_file_with_numbers_too_large_to_calculate_with_is_looked_through(

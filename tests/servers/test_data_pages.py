@@ -93,6 +93,7 @@ def beside(path: Path) -> list[str]:
     return sorted(one.name for one in path.parent.iterdir() if one.name.startswith("t.sqlite"))
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_point_leaves_what_sqlite_takes_back(
     books: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_a_program_that_has_the_database_open_sees_the_change(books: Path) -> No
     dump(books)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("begin", ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_a_database_that_another_program_uses_is_not_changed(
     books: Path, begin: str, monkeypatch: pytest.MonkeyPatch

@@ -164,6 +164,7 @@ async def test_a_question_is_answered_with_columns_and_rows(tmp_path: Path) -> N
     assert {table["name"]: table["kind"] for table in tables["tables"]} == {"t": "table", "v": "view"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("journal", ["delete", "wal"])
 async def test_nothing_but_one_reading_statement_runs(tmp_path: Path, journal: str) -> None:
     database(tmp_path, journal)
@@ -256,6 +257,7 @@ async def test_a_database_that_looks_like_an_address_is_read_as_the_file_it_is(t
     assert found["rows"] == [[3]]
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     database(tmp_path)
     words = ["-m", "servers.data", "--root", str(tmp_path)]

@@ -58,6 +58,7 @@ def delete(where: dict[str, Any], table: str = "t") -> dict[str, Any]:
 AB = "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE); INSERT INTO t VALUES (1, 'one'), (2, 'two');"
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(
     ("call", "why"),
     [
@@ -235,6 +236,7 @@ ABOUT_V = (
 )
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("table", "does"),
     [
@@ -290,6 +292,7 @@ async def test_a_search_index_that_is_rebuilt_by_hand_forbids_no_change(tmp_path
     assert rows(tmp_path) == [(1, "x"), (2, "two")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "does"),
     [
@@ -436,6 +439,7 @@ async def test_a_card_shows_the_very_rows_that_are_written(
 DATED = "CREATE TABLE t(a INTEGER PRIMARY KEY, b{}); {} INSERT INTO t(a, b) VALUES (1, '2026-01-01');"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schema",
     [
@@ -641,6 +645,7 @@ async def test_records_are_kept_for_30_days(tmp_path: Path) -> None:
             assert "no record of that id" in await gate.refused("restore_rows", record=record)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "data",
     [

@@ -184,6 +184,7 @@ async def test_tables_come_from_json_tabs_semicolons_and_databases_alike(tmp_pat
     assert [group["rows"] for group in twins["groups"]] == [[1, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -211,6 +212,7 @@ async def test_json_that_is_no_list_of_records_or_too_deep_is_refused(tmp_path: 
             )
 
 
+@pytest.mark.slow
 async def test_many_records_are_looked_through_in_seconds(tmp_path: Path) -> None:
     rows = "\n".join(f"person {n % 40_000},{n}" for n in range(60_000))
     async with data(tmp_path, many_csv=f"name,n\n{rows}\n") as ask:

@@ -38,6 +38,7 @@ def test_what_is_no_text_can_be_compared() -> None:
     assert unified(b"\xff\n", b"other\n", NAMES, 3, 1_000) is not None
 
 
+@pytest.mark.slow
 def test_texts_that_are_slow_to_compare_are_shown_as_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every second line stands often, but too seldom for difflib to pass over; none has an equal neighbour.
     monkeypatch.setattr(differences, "SECONDS", 1)
@@ -50,6 +51,7 @@ def test_texts_that_are_slow_to_compare_are_shown_as_replaced(monkeypatch: pytes
     assert unified(*texts, NAMES, 3, 1_000) is None
 
 
+@pytest.mark.slow
 def test_a_long_text_is_not_divided_into_lines_beside_other_work() -> None:
     """20 MB of short lines took 1.1 GB of the bot and held up its other threads, for a difference nobody was shown."""
     long = b"ab\n" * (7 << 20)

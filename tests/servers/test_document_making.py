@@ -75,6 +75,7 @@ def test_tags_in_any_state_are_read(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> None:
     args: dict[str, Any] = {
         "content": papers.TEXT + "\n\n---\n\nÜber € – “done”\n",
@@ -121,6 +122,7 @@ async def test_what_a_pdf_cannot_set_rightly_is_refused_and_kept_by_a_docx(
     assert not (tmp_path / "a.pdf").exists()
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("content", "font"),
     [
@@ -239,6 +241,7 @@ async def test_pdfs_are_put_together_in_order(tmp_path: Path) -> None:
     assert not (tmp_path / "x.pdf").exists()
 
 
+@pytest.mark.slow
 async def test_a_form_is_filled_and_the_card_shows_each_field(tmp_path: Path) -> None:
     root = tmp_path / "sample"
     root.mkdir()

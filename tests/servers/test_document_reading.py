@@ -292,6 +292,7 @@ async def test_what_lies_outside_or_is_no_file_is_refused(tmp_path: Path) -> Non
             assert "secret" not in (await ask.refused("extract_text", path=path)).replace("secret.txt", "")
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     (tmp_path / "a.docx").write_bytes(papers.docx())
     words = ["-m", "servers.document", "--root", str(tmp_path)]

@@ -268,6 +268,7 @@ def test_every_sheet_of_a_workbook_is_read() -> None:
     assert b"Bob" in tasks.convert(out.getvalue(), ".xlsx", ".md", "")[1]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("text", ["*a " * 20_000, "[" * 60_000, "> " * 30_000, "- " * 30_000, "`" * 59_999, "a|" * 30_000, "![[" * 20_000, "_a_*" * 15_000])  # fmt: skip
 def test_no_markdown_keeps_the_reader_busy_for_long(text: str) -> None:
     start = time.process_time()

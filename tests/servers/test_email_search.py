@@ -57,6 +57,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("text", "subjects"),
     [
@@ -149,6 +150,7 @@ def searched(index: Index, home: Path, text: str, budget: Budget) -> tuple[set[s
     return {letter.name for letter, _ in index.search(letters, asked, budget, wrong)}, wrong
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "text", ["te", "tee a", "c++ groß", '"x y" ab', "GROSS 12", "ï", "mail", "naïve tea 12", "zzz"]
 )

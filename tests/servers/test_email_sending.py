@@ -53,6 +53,7 @@ def outbox(home: Path) -> list[Path]:
     return sorted((home / ".Outbox/cur").iterdir())
 
 
+@pytest.mark.slow
 async def test_what_is_shown_is_what_is_sent_and_to_whom(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     async with posting(home, taken) as gate:

@@ -151,6 +151,7 @@ def test_blanks_between_the_parts_of_a_page_are_kept() -> None:
     assert texts.said(mail) == "Total\t900 EUR\n\nDear Ann,\nsee here\n\n- one\n- two\n\na\n\nb\n\nlink"
 
 
+@pytest.mark.slow
 async def test_of_a_long_thread_the_newest_messages_are_told_and_the_others_counted(tmp_path: Path) -> None:
     home = maildir(tmp_path)
     for n in range(205):

@@ -228,6 +228,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.timeout(30)
 async def test_a_mail_that_makes_no_sense_hides_no_other(tmp_path: Path, name: str) -> None:
@@ -270,6 +271,7 @@ def test_a_folder_that_is_no_maildir_stops_the_start_with_a_sentence(tmp_path: P
     assert [path.name for path in (tmp_path / "notes").iterdir()] == ["a.md"]
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     words = ["-m", "servers.email", "--maildir", str(tmp_path / "mail"), "--from", "Ann <ann@example.com>"]
     command = StdioServerParameters(command=sys.executable, args=words, cwd=Path(__file__).parents[2])

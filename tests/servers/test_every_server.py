@@ -87,6 +87,7 @@ async def test_the_page_about_the_tools_is_what_the_code_says(listed: Listed) ->
     assert PATH.read_text("utf-8") == page(listed), "write it anew: python -m tests.servers.tools_table"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "words", "tool"),
     [

@@ -168,6 +168,7 @@ def test_there_are_thirty_spellings_and_more_of_each() -> None:
     assert all(len(set(spellings(path))) >= 40 for path in FILES)
 
 
+@pytest.mark.slow
 def test_no_spelling_passes_a_path_argument_of_a_bundled_tool(bundled: list[ToolSpec]) -> None:
     pairs = list(declared(bundled))
     assert len(pairs) >= 40

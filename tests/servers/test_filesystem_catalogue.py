@@ -93,6 +93,7 @@ async def test_an_argument_the_tool_does_not_have_is_refused(tmp_path: Path) -> 
     assert (root / "notes.md").read_text() == "one\ntwo\n"
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     root, other = sample(tmp_path), tmp_path / "other"
     other.mkdir()

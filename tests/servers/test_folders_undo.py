@@ -349,6 +349,7 @@ def said(preview: Preview) -> str:
     return "\n".join([preview.summary, preview.diff, affected, facts])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("name", "case"), CASES)
 async def test_every_change_is_shown_done_and_taken_back_exactly(
     tmp_path: Path, name: str, case: Case
@@ -373,6 +374,7 @@ async def test_every_change_is_shown_done_and_taken_back_exactly(
         assert house.state(root) == before
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("name", "case"), CASES)
 async def test_what_changed_since_is_neither_overwritten_nor_taken_back(
     tmp_path: Path, name: str, case: Case
@@ -389,6 +391,7 @@ async def test_what_changed_since_is_neither_overwritten_nor_taken_back(
         assert house.state(root) == spoilt
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize(("name", "case"), CASES)
 async def test_what_changed_since_it_was_shown_is_left_alone(tmp_path: Path, name: str, case: Case) -> None:
     house, root = HOUSES[name], root_of(tmp_path)

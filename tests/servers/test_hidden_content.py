@@ -53,6 +53,7 @@ async def test_a_sheet_is_read_whole_whatever_size_it_says(tmp_path: Path, size:
             assert "email" in await said("scan_for_pii", path=path)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "change",
     [

@@ -49,6 +49,7 @@ def numbered(asked: Sampling, words: str) -> int:
     return next(place for place, part in enumerate(parts, 1) if words in part)
 
 
+@pytest.mark.slow
 async def test_a_line_with_a_true_quotation_answers_and_names_its_file(folder: Path) -> None:
     async with knowing(folder, [says("- x"), says("")]) as asked:
         await asked("ask_about_files", question=ABROAD)
@@ -71,6 +72,7 @@ async def test_a_line_with_a_true_quotation_answers_and_names_its_file(folder: P
     assert (folder / "handbook.md").read_text() == HANDBOOK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "why"),
     [
@@ -101,6 +103,7 @@ async def test_without_sampling_no_model_is_asked(folder: Path) -> None:
     assert told["note"] == ""
 
 
+@pytest.mark.slow
 async def test_every_file_that_a_model_would_be_given_is_named_to_the_gate(folder: Path) -> None:
     async with knowing(folder, [says("- x")]) as asked:
         asked.gated = ("config/prod.yaml",)
@@ -110,6 +113,7 @@ async def test_every_file_that_a_model_would_be_given_is_named_to_the_gate(folde
     assert "hush" not in str(asked.record)
 
 
+@pytest.mark.slow
 async def test_a_file_that_changed_since_is_said_with_the_answer(folder: Path) -> None:
     async with knowing(folder, [says("- x"), says('- 310 Euro [1: "310 Euro"]')]) as asked:
         (folder / "umzug.md").write_text("nothing\n")
@@ -120,6 +124,7 @@ async def test_a_file_that_changed_since_is_said_with_the_answer(folder: Path) -
     assert again["note"].endswith("update the index, then ask again.")
 
 
+@pytest.mark.slow
 async def test_nothing_is_asked_about_an_empty_index_or_words_that_are_nowhere(folder: Path) -> None:
     async with sampling(folder.parent / "logs", "knowledge", server([folder]), [says("- x")]) as asked:
         empty = await asked("ask_about_files", question=ABROAD)

@@ -58,6 +58,7 @@ async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, m
         check_cards((await ask.client.list_tools()).tools, CLASSES)
 
 
+@pytest.mark.slow
 async def test_words_are_found_in_the_files_that_hold_them(tmp_path: Path) -> None:
     async with knowing(notes(tmp_path)) as ask:
         assert "Index a folder first" in (await ask("search_documents", query="lease"))["note"]
@@ -167,6 +168,7 @@ async def test_what_a_killed_server_left_staged_goes_with_the_next_change(tmp_pa
         assert sorted(path.name for path in ours.iterdir()) == ["before", "index.sqlite"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [("MOST_RECORDED", 50_000), ("MOST_RECORDS", 2)], ids=["bytes", "files"])
 async def test_earlier_indexes_have_a_total_limit_and_the_refusal_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: tuple[str, int]
@@ -289,6 +291,7 @@ FORGED = {
 }
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
 async def test_an_index_with_anything_that_is_not_ours_is_refused_and_gives_nothing(
     tmp_path: Path, forged: str
@@ -383,6 +386,7 @@ def test_sentences_end_where_people_end_them() -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     notes(tmp_path)
     words = ["-m", "servers.knowledge", "--root", str(tmp_path)]

@@ -56,6 +56,7 @@ async def test_a_file_of_several_mails_is_looked_through_as_it_stands(tmp_path: 
     assert told["skipped"][0].endswith("What is encoded in it was not looked into.")
 
 
+@pytest.mark.slow
 async def test_mails_and_captions_are_indexed_by_what_they_say(tmp_path: Path) -> None:
     text = "Das Wartungsfenster für die Server ist am Samstag um 22 Uhr.\n"
     (tmp_path / "m.eml").write_bytes(

@@ -128,6 +128,7 @@ async def gate_over(folder: Path, **files: bytes) -> AsyncIterator[Gate]:
         yield gate
 
 
+@pytest.mark.slow
 async def test_minutes_are_shown_whole_and_written_as_shown(tmp_path: Path) -> None:
     async with gate_over(tmp_path, a_md=NOTES.encode()) as gate:
         done = await gate.do("generate_minutes", source="a.md", destination="minutes.md")
@@ -143,6 +144,7 @@ async def test_minutes_are_shown_whole_and_written_as_shown(tmp_path: Path) -> N
         assert (tmp_path / "notes" / "minutes.md").read_text() == text
 
 
+@pytest.mark.slow
 async def test_word_files_are_read_and_written(tmp_path: Path) -> None:
     async with gate_over(tmp_path, a_docx=papers.docx(NOTES)) as gate:
         done = await gate.do("generate_minutes", source="a.docx", destination="b.docx")

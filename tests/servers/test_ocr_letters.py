@@ -37,6 +37,7 @@ async def test_short_numbers_in_the_tables_of_a_pdf_are_read_as_they_are(tmp_pat
     assert said(told) == [["A", "B"], ["1", "2"], ["3", "4"], ["X", "Y", "Z"], ["7", "8", "9"], ["10", "12"]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 @pytest.mark.parametrize("way", ["white", "not drawn"])
 async def test_letters_that_nobody_sees_are_not_read(tmp_path: Path, way: str) -> None:
@@ -92,6 +93,7 @@ def letter(text: str, size: float = 9) -> bytes:
 SMALL = "Invoice No: l0O-11I8B\nTotal: EUR 1,108.50\nIBAN: DE89 3704 0044 0532 0130 00\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_the_text_and_the_values_of_a_pdf_are_read_with_the_letters_of_the_file(tmp_path: Path) -> None:
     async with pictures(tmp_path, a_pdf=letter(SMALL, 6)) as ask:

@@ -80,6 +80,7 @@ async def test_text_is_read_off_pictures_of_several_kinds(tmp_path: Path) -> Non
             assert seen["note"] == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_the_pages_of_a_pdf_are_read_as_people_see_them(tmp_path: Path) -> None:
     pages = papers.pdf("# One lease\n\n---\n\n# Two keys\n\n---\n\n# Three dogs\n")
@@ -93,6 +94,7 @@ async def test_the_pages_of_a_pdf_are_read_as_people_see_them(tmp_path: Path) ->
         assert "has 3 pages" in await ask.refused("extract_text_from_pdf", path="a.pdf", first_page=4)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 @pytest.mark.parametrize("turned", [90, 180, 270])
 async def test_a_page_that_lies_on_its_side_or_head_is_turned_upright_and_that_is_said(
@@ -148,6 +150,7 @@ def test_the_skew_of_a_grey_page_is_seen() -> None:
     assert _skew(grey.rotate(-8, Image.Resampling.BICUBIC, expand=True, fillcolor=153)) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 @pytest.mark.parametrize("turned", [90, 180, 270])
 async def test_a_page_of_few_lines_is_read_whichever_way_it_lies(tmp_path: Path, turned: int) -> None:
@@ -311,6 +314,7 @@ async def test_small_letters_on_a_large_page_are_read(tmp_path: Path) -> None:
         assert (await ask("extract_table", path="a.png"))["confidence"] > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_the_cells_of_a_table_are_read_on_ruled_skewed_and_dotted_pages(tmp_path: Path) -> None:
     made = scanned.scans(11, 1)

@@ -198,6 +198,7 @@ def test_a_task_cannot_bring_down_the_process_that_clears_its_folder_away(sandbo
     assert before.poll() is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="only Linux has it")
 async def test_where_memory_runs_out_a_task_goes_before_the_bot(sandbox: Sandbox) -> None:
     job = Job("sandboxed.hang", limits=Limits(seconds=5))

@@ -135,6 +135,7 @@ def test_what_only_looks_so_is_left_in_peace(line: str) -> None:
     assert [*hits(line, personal), *hits(line, credentials)] == []
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize(
     "piece",
     [
@@ -378,6 +379,7 @@ async def test_a_key_that_cannot_be_made_or_read_is_said(tmp_path: Path) -> None
             assert why in await Ask(client).refused("encrypt_file", path="a.txt")
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ann@example.org")
     words = ["-m", "servers.security", "--root", str(tmp_path)]

@@ -49,6 +49,7 @@ async def test_an_index_with_a_view_without_an_end_is_refused(tmp_path: Path) ->
     assert "Move it away" in said
 
 
+@pytest.mark.slow
 async def test_an_index_that_names_files_outside_says_nothing_of_them(tmp_path: Path) -> None:
     root = tmp_path / "shared"
     root.mkdir()

@@ -55,6 +55,7 @@ def taken_over(made: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SANDBOX", made)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("taken_over")
 @pytest.mark.parametrize("body", BODIES)
 async def test_no_answer_about_a_table_holds_the_bot_up(tmp_path: Path, body: str) -> None:

@@ -277,6 +277,7 @@ def test_a_file_that_cannot_be_used_stops_the_start_with_a_sentence(tmp_path: Pa
             configured(words)
 
 
+@pytest.mark.slow
 async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> None:
     words = ["-m", "servers.task", "--file", str(tmp_path / "tasks.sqlite"), "--timezone", "Europe/Berlin"]
     command = StdioServerParameters(command=sys.executable, args=words, cwd=Path(__file__).parents[2])

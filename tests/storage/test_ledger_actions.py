@@ -94,6 +94,7 @@ async def test_of_two_moves_at_once_one_is_stale(ledger: SqlLedger, other: SqlLe
     assert stale.action == won == await ledger.action("a1")
 
 
+@pytest.mark.slow(but=4)
 @pytest.mark.parametrize("event", [e for e in Event if (State.PREPARED, e) in ARROWS])
 async def test_the_clock_that_decides_is_the_databases(ledger: SqlLedger, event: Event) -> None:
     before = await stored(ledger)

@@ -108,6 +108,7 @@ async def fill(ledger: SqlLedger, engine: AsyncEngine) -> None:
         await connection.exec_driver_sql("ANALYZE")
 
 
+@pytest.mark.slow
 @pytest.mark.holds_up("it fills the tables with thousands of rows at once, as no run does")
 async def test_no_question_reads_a_whole_table(ledger: SqlLedger, engine: AsyncEngine) -> None:
     await fill(ledger, engine)

@@ -139,6 +139,7 @@ def locked(database_url: str, engine: AsyncEngine) -> Callable[[], object]:
     return lock
 
 
+@pytest.mark.slow
 async def test_a_locked_database_is_unavailable_in_time_and_comes_back(
     ledger: SqlLedger,
     engine: AsyncEngine,

@@ -91,6 +91,7 @@ def _where(index: object) -> list[str]:
     return [str(value) for value in index.get("dialect_options", {}).values()]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 async def test_an_upgrade_from_nothing_equals_the_tables(new_url: str, new_engine: AsyncEngine) -> None:
     await migrate(new_url)
     async with new_engine.begin() as connection:
@@ -151,6 +152,7 @@ FLAT = Table(
 ODD = "“it”\x00 is\x1b odd \ud800"
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("mac", ["", "00" * 32])
 async def test_the_columns_of_an_action_become_its_parts(
     new_url: str, new_engine: AsyncEngine, mac: str

@@ -70,6 +70,7 @@ async def asked(kind: str, url: str) -> Response:
         await model.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 @pytest.mark.parametrize("what", ENDLESS)
 async def test_an_answer_without_end_is_given_up_in_words(kind: str, what: str) -> None:

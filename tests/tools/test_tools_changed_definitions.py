@@ -97,6 +97,7 @@ async def test_a_removed_tool_is_not_called(tmp_path: Path) -> None:
             await host.call("raw", "gone", b"{}", 5, "d")
 
 
+@pytest.mark.slow
 async def test_a_tool_that_cannot_be_listed_is_not_declared(tmp_path: Path) -> None:
     timeouts = replace(QUICK, max_listing_age=0, listing=0.3, reconnect=0.3)
     async with hosting(tmp_path, raw(only=["echo", "hang"]), timeouts=timeouts) as host:

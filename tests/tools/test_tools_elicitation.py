@@ -80,6 +80,7 @@ async def test_a_question_is_answered_in_both_eras(tmp_path: Path, mode: str) ->
     assert [*request.schema["properties"]] == ["name", "size"]
 
 
+@pytest.mark.slow
 @MODES
 async def test_the_time_of_a_call_stands_still_while_a_person_is_asked(tmp_path: Path, mode: str) -> None:
     ann = Ann(YES, seconds=3)
@@ -129,6 +130,7 @@ async def test_of_two_calls_over_one_legacy_line_nobody_is_asked_for_the_other(t
     assert ben.cancelled == 1, "a call that is cancelled closes its question"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["cancelled", "timed out"])
 async def test_a_call_that_nobody_waits_for_any_more_asks_nobody_else_on_its_legacy_line(
     tmp_path: Path, ended: str

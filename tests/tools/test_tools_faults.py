@@ -40,6 +40,7 @@ async def test_a_hanging_call_is_unknown_at_its_limit_and_blocks_no_other_server
         assert 0.4 < time.monotonic() - began < 4
 
 
+@pytest.mark.slow
 async def test_the_lower_limit_of_server_and_caller_applies(tmp_path: Path) -> None:
     async with hosting(tmp_path, raw(timeout=0.3)) as host:
         with pytest.raises(OutcomeUnknown):
@@ -62,6 +63,7 @@ async def test_an_in_process_tool_that_blocks_its_thread_is_abandoned_at_its_lim
         release.append(True)
 
 
+@pytest.mark.slow
 async def test_a_server_that_stops_answering_is_restarted(tmp_path: Path) -> None:
     timeouts = Timeouts(connect=20, listing=0.5, health_check=60, reconnect=20, first_retry=0.05)
     trace = tmp_path / "trace"
@@ -91,6 +93,7 @@ async def test_a_call_while_the_server_is_disconnected_does_not_run(tmp_path: Pa
             await host.call("nobody", "anything", b"{}", 5)
 
 
+@pytest.mark.slow
 async def test_a_call_beyond_the_concurrency_limit_waits_and_then_does_not_run(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     async with hosting(tmp_path, raw(concurrency=1, trace=str(trace))) as host:
@@ -137,6 +140,7 @@ async def test_stop_does_not_wait_for_a_connection_that_never_completes(tmp_path
         assert state(host) == "stopped"
 
 
+@pytest.mark.slow
 async def test_servers_that_ignore_termination_are_stopped_concurrently(tmp_path: Path) -> None:
     traces = [tmp_path / "one", tmp_path / "two"]
     servers = [raw(t.name, stubborn=True, trace=str(t)) for t in traces]
@@ -258,6 +262,7 @@ def test_standard_error_that_the_disk_refuses_is_dropped(tmp_path: Path) -> None
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["other.log.1", "raw.log"]
 
 
+@pytest.mark.slow
 async def test_a_busy_server_is_not_restarted(tmp_path: Path) -> None:
     timeouts = Timeouts(health_check=0.1, listing=0.2, first_retry=0.05)
     trace = tmp_path / "trace"

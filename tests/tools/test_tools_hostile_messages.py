@@ -217,6 +217,7 @@ async def test_an_answer_with_as_many_parts_as_may_be_is_read(tmp_path: Path) ->
         assert (await host.call("raw", "flood", b"{}", 20)).text == "\n".join(["a"] * MAX_PARTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [SAMPLING_METHOD, ELICITATION_METHOD, "roots/list", "ping"])
 @pytest.mark.parametrize("sampling", [False, True])
 async def test_what_a_server_sends_unasked_holds_nobody_up(

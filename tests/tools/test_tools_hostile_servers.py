@@ -236,6 +236,7 @@ def test_a_large_table_is_validated_completely() -> None:
     assert problem.unsure or problem.path == ("rows", 700, "id")
 
 
+@pytest.mark.slow
 async def test_a_list_of_tools_that_is_too_long_costs_that_server_its_tools_alone(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("short")

@@ -66,6 +66,7 @@ def server_process(tmp_path: Path) -> Iterator[HttpServerProcess]:
     server.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_restarted_server_is_reconnected(
     mode: str, server_process: HttpServerProcess, tmp_path: Path
@@ -97,6 +98,7 @@ async def test_a_crash_during_a_call_makes_it_unknown(
             await host.call("web", "add", ADD, 1)
 
 
+@pytest.mark.slow
 async def test_calls_to_a_killed_server_do_not_run_once_its_end_is_seen(
     server_process: HttpServerProcess, tmp_path: Path
 ) -> None:
@@ -110,6 +112,7 @@ async def test_calls_to_a_killed_server_do_not_run_once_its_end_is_seen(
             await host.call("web", "add", ADD, 5)
 
 
+@pytest.mark.slow
 async def test_a_hanging_http_call_is_unknown_at_its_limit_and_the_connection_stays(
     server_process: HttpServerProcess, tmp_path: Path
 ) -> None:
@@ -119,6 +122,7 @@ async def test_a_hanging_http_call_is_unknown_at_its_limit_and_the_connection_st
         assert (await host.call("web", "add", ADD, 10)).text == "3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_an_answer_of_20_megabytes_over_http_is_refused(
     mode: str, server_process: HttpServerProcess, tmp_path: Path

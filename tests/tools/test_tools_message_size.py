@@ -26,6 +26,7 @@ async def _call_in_process(tool: str, count: int) -> dict[str, str | float]:
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "count"), [("flood", 40_000_000), ("dense", 10_000_000)])
 async def test_an_answer_of_40_megabytes_takes_little_memory_and_raises_one_error(
     tool: str, count: int

@@ -7,6 +7,8 @@ import json
 import tracemalloc
 from collections.abc import Callable
 
+import pytest
+
 from tools.mcp.limits import definition_too_large
 from tools.mcp.schema import judged
 from tools.mcp.schema_fast_path import always_checkable, compile_steps, matches
@@ -36,6 +38,7 @@ def test_a_schema_is_judged_once() -> None:
     assert judged(text) is judged(text)
 
 
+@pytest.mark.slow
 def test_the_trees_of_patterns_are_not_kept() -> None:
     def read() -> None:
         for n in range(100):

@@ -144,6 +144,7 @@ async def test_contracts_are_compared_before_anything_is_proposed(stage: Stage) 
     assert draft.call.args["subject"] == "What changed in lease-2027.md"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_receipts_are_read_and_held_against_the_bookings(stage: Stage) -> None:
     reply, looks = await stage.reply("run reconcile-receipts for receipts")

@@ -295,6 +295,7 @@ class ChattyProcess:
             yield b'{"jsonrpc":"2.0","method":"notifications/progress"}\n' * 100
 
 
+@pytest.mark.slow
 async def test_a_chatty_server_is_read_at_a_limited_rate() -> None:
     incoming, read = anyio.create_memory_object_stream[Any](0)
     received = 0

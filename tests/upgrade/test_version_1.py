@@ -151,6 +151,7 @@ async def stage(tmp_path: Path, redis_url: str) -> AsyncIterator[Upgraded]:
 WAITING = ("waiting", "group", "step_waiting", "pressed_all", "voted")
 
 
+@pytest.mark.slow
 async def test_what_waited_is_asked_anew_in_words_and_runs_only_after_another_yes(stage: Upgraded) -> None:
     """Nothing shows that a row without a MAC is as it was shown. One is for two others to confirm."""
     for name in WAITING:

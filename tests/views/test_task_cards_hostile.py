@@ -74,6 +74,7 @@ def payloads(text: str, states=tuple(TaskState)):
     assert changed(of.plan, {}, {}).errors == {}
 
 
+@pytest.mark.slow(but=7)
 @pytest.mark.parametrize("text", CORPUS, ids=NAMES)
 def test_text_of_others_calls_nobody_links_nowhere_and_hides_nothing(text):
     for payload in payloads(marked(text)):

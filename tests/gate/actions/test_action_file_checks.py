@@ -115,6 +115,7 @@ async def never_holds_up(work: Callable[[int], Coroutine[Any, Any, object]]) -> 
     pytest.fail(f"a turn of the loop takes {took:.3f} s")
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("check", [of_a_result, of_a_card, of_a_prompt])
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 async def test_no_names_of_files_hold_the_loop_up(

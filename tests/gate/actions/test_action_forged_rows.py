@@ -58,6 +58,7 @@ async def test_a_changed_action_with_a_new_receipt_is_neither_confirmed_nor_run(
     assert (await both.now(action.id)).flaw == ALTERED
 
 
+@pytest.mark.slow
 async def test_an_action_that_was_set_to_approved_in_the_database_does_not_run(both: Scene) -> None:
     action = await both.prepare(path="a.md", content="new")
     await forged(both, action, state=State.APPROVED, decided_by=ANN)

@@ -238,6 +238,7 @@ def test_what_no_character_is_written_by_stays() -> None:
         assert escapes.unescaped(text) == text
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize(
     "piece",
     ['{"a":1}\n', "{", '{"a":\n', '"a" ', '"', "[1],", "\\", "\\u002e", "&#4", "&a=", "&a", "?a=b;", "<a>", "<a ", "<path>x", "&lt;", "?a=", "; a=b.c", "a='", "a.b = c\n", "a.b\r", "1 ", "null ", "<!--", "<![CDATA[", "--- a\n", "*** Add File: a\n", "diff --git a/x b/x\n", 'copy to "'],

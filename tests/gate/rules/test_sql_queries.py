@@ -306,6 +306,7 @@ def test_a_query_as_analysts_write_it_runs_without_a_card(statement: str) -> Non
         assert judged(name, {argument: statement}).verdict is Verdict.RUN, (name, argument)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -323,6 +323,7 @@ def test_a_pipeline_that_writes_is_typed_for_whatever_its_tool_is_called(name: s
     assert judged(name, {"pipeline": [{"$project": {"$output": 1}}]}).verdict is Verdict.RUN
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -119,6 +119,7 @@ async def paused(stage: Scene, pause: Pause) -> Task:
     return task
 
 
+@pytest.mark.slow(but=5)
 @pytest.mark.parametrize("pause", PAUSES)
 async def test_an_early_word_lets_no_pause_go_on(played: Scene, pause: Pause):
     task = await paused(played, pause)

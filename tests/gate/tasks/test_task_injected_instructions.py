@@ -120,6 +120,7 @@ def proposed(action: Action) -> tuple[str, Any]:
     return f"{action.server}__{action.tool}", args.get("path") or args["at"]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("way", WAYS)
 async def test_fifty_instructions_that_a_model_obeys_run_nothing_without_a_person(
     stage: Scene, way: str

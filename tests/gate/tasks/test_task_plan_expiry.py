@@ -51,6 +51,7 @@ async def test_what_nobody_decided_on_in_time_cannot_be_approved_any_more(both: 
     assert (await only(both)).state is S.PLAN_REVIEW
 
 
+@pytest.mark.slow
 async def test_asked_again_it_is_looked_at_anew_and_can_be_approved(both: Scene):
     await planned(both, write("a.md"), write("b.md"))
     lapsed = await timer(both)

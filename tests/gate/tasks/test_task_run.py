@@ -276,6 +276,7 @@ async def test_an_expired_card_pauses_with_ask_again(both: Scene):
     assert task.state is S.SATISFACTION
 
 
+@pytest.mark.slow
 async def test_continue_after_an_expiry_asks_again(both: Scene):
     await approved(both, await planned(both, write("a.md", ask=True)))
     both.travel(301)

@@ -194,6 +194,7 @@ async def test_only_reads_leave_nothing_to_take_back(stage: Scene):
     assert (await pressed(stage, undo_all.undo_all, on_plan(task))).code == "no_undo"
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("times", [2, 3])
 async def test_runs_at_once_and_again_take_back_each_step_once(both: Scene, times: int):
     task = await done(both)
