@@ -23,7 +23,7 @@ from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line
 from gate.rules.messages import CardKey, CardKind
-from gate.rules.planner_port import Turn
+from gate.rules.planner_port import Incoming, Turn
 from gate.rules.ports import (
     ActionContext,
     DueItem,
@@ -48,6 +48,7 @@ from storage.posted_messages import (
     BEGIN_DRAWING,
     FAILED_DRAW,
     LOST_AFTER,
+    OTHERS_WROTE,
     POSTED,
     POSTED_OF,
     SHOWN_AFTER,
@@ -415,6 +416,12 @@ class SqlLedger:
     async def shown_after(self, session: Session, since: str) -> bool:
         where = {"session": session, "channel": session.channel, "since": since}
         return await self._one(SHOWN_AFTER, **where) is not None
+
+    async def others_wrote(self, incoming: Incoming, since: str) -> bool:
+        session = incoming.session
+        place = f"{session.team}:{session.channel}:"
+        between = {"since": place + since, "until": place + incoming.ts}
+        return await self._one(OTHERS_WROTE, session=session, but=incoming.user, **between) is not None
 
     async def set_posted(self, key: str, posted: Posted) -> None:
         async with self.begin() as tx:

@@ -43,6 +43,13 @@ SHOWN_AFTER = (
     )
     .limit(1)
 )
+# Messages have their place in Slack in their keys; `since` and `until` are two such places.
+OTHERS_WROTE = (
+    select(inbox.c.key)
+    .where(inbox.c.key > bindparam("since"), inbox.c.key < bindparam("until"))
+    .where(inbox.c.session == SESSION, inbox.c.user != bindparam("but"))
+    .limit(1)
+)
 # The row stays locked until the end of the transaction of whoever asks, so that this comes before or after it.
 BEGIN_DRAWING = (
     update(posted)

@@ -40,7 +40,7 @@ ALLOWED = {
     "dataclasses.asdict writes it out (workspace.ui)": "usage_hint",
     "what the sandbox's probe found, for its tests": "other_user",
     "how tests drive the local Slack: people, forged requests, replicas, faults": "as_ forge invite deliver_to duplicate "
-    "disconnect counted_ids",
+    "disconnect counted_ids by_app",
 }
 
 

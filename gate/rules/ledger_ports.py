@@ -390,6 +390,11 @@ class Ledger(Protocol):
         that one person alone was shown."""
         ...
 
+    async def others_wrote(self, incoming: Incoming, since: str) -> bool:
+        """Whether somebody else, or another app, wrote in the thread after this timestamp of Slack and before the
+        message."""
+        ...
+
     async def set_posted(self, key: str, posted: Posted) -> None:
         """Insert or update where a card or note stands in Slack; an older revision never replaces a newer."""
 

@@ -60,6 +60,16 @@ async def receive(world: World, incoming: Incoming) -> bool:
     return new
 
 
+async def overhear(world: World, incoming: Incoming) -> None:
+    """Note that another app wrote in a thread of ours: what a person writes below it may be an answer to that. Nobody
+    reads it. Raises Unavailable."""
+    if not await world.ledger.has_session(incoming.session):
+        return
+    async with world.ledger.begin(world.limits.decision) as tx:
+        if await tx.receive(incoming):
+            await tx.finish_message(incoming.key)
+
+
 def _asks_to_stop(incoming: Incoming) -> bool:
     """Whether it asks for less: that is taken in however much waits."""
     command = thread_commands.command(incoming.text)

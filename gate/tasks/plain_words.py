@@ -17,6 +17,7 @@ from gate.tasks.early_messages import (
     is_early,
     is_early_vote,
     satisfaction_asked_at,
+    shown_since,
     timestamp,
 )
 from gate.tasks.pending import Record, waiting_for
@@ -29,6 +30,10 @@ ELSEWHERE = (
     "one you mean."
 )
 AMBIGUOUS = "Is this about the result, or a yes to the card that waits? Nothing ran: please press a button on the card."
+TO_WHOM = (
+    "Is this for me, or for somebody else who wrote here since? Nothing ran: please press a button on the card, or "
+    "mention me in your answer."
+)
 # A task in one of these waits for a person's word, which a “yes” may be.
 ASKING = (TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED, TaskState.TALKING)
 
@@ -45,6 +50,8 @@ async def why_undecided(world: World, incoming: Incoming, about: Action | Task) 
         return ELSEWHERE
     if await _waits_besides(world, incoming, about):
         return ELSEWHERE
+    if not incoming.mentioned and await _is_for_others(world, incoming, about):
+        return TO_WHOM
     yes = thread_commands.is_yes(incoming.text)  # in whatever words: a model may have asked for any of them
     if yes and (await _is_not_newest(world, about) or await _has_result_since(world, tasks, about)):
         return AMBIGUOUS
@@ -77,6 +84,14 @@ async def _waits_besides(world: World, incoming: Incoming, about: Action | Task)
     here = [item.record for item in listed if item.record.session == incoming.session]
     own = {about.id} if isinstance(about, Action) else {about.id, *(a.id for a in here if _is_of(a, about))}
     return any(record.id not in own for record in here)
+
+
+async def _is_for_others(world: World, incoming: Incoming, about: Action | Task) -> bool:
+    """Whether somebody else wrote since the card shows what it shows: the words may answer them."""
+    since, card = await shown_since(world, about), await card_of(world, about)
+    if card and is_later(card.ts, since):
+        since = card.ts
+    return bool(since) and await world.ledger.others_wrote(incoming, since)
 
 
 def _is_of(record: Record, task: Task) -> bool:

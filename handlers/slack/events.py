@@ -49,10 +49,13 @@ class Events:
             return await next()
         try:
             incoming = payloads.incoming(body, self._bot_user, self._world.policy.listed_bots)
-            if incoming is not None:
-                with for_owner(incoming.user):
-                    async with asyncio.timeout(TIMEOUT_SECONDS):
+            heard = None if incoming else payloads.of_other_app(body, self._bot_user)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                if incoming is not None:
+                    with for_owner(incoming.user):
                         await inbox.receive(self._world, incoming)
+                elif heard is not None:
+                    await inbox.overhear(self._world, heard)
         except payloads.Malformed:
             log.warning("a malformed message event was dropped")
         except (Unavailable, TimeoutError) as error:

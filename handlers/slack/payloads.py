@@ -22,6 +22,7 @@ ADDED = re.compile(
 )  # a link that Slack's composer adds, for example to `notes.md`
 # At the end of a window's private_metadata: where it was opened, if not from a card.
 FROM_LIST, FROM_HOME = " list", " home"
+OTHER_APP = "app"  # in the place of a person
 PLAIN_SUBTYPES = (None, "thread_broadcast", "file_share")
 
 
@@ -131,6 +132,19 @@ def incoming(body: Body, bot_user: str, listed_bots: frozenset[str] = frozenset(
     return Incoming(f"{session.team}:{channel}:{ts}", session, user, words, ts, mentioned)
 
 
+def of_other_app(body: Body, bot_user: str) -> Incoming | None:
+    """That another app posted something new: without what it says, and not as the person for whom it may post. None for
+    anything else. Raises Malformed."""
+    event = _get(body, "event")
+    if not is_message(body) or not _is_by_app(event) or event.get("user") == bot_user:
+        return None
+    if event.get("subtype") not in (*PLAIN_SUBTYPES, "bot_message"):
+        return None
+    channel, ts = _id(event, "channel"), _ts(event, "ts")
+    session = Session(_team(body), channel, _ts(event, "thread_ts", ts))
+    return Incoming(f"{session.team}:{channel}:{ts}", session, OTHER_APP, "", ts, False)
+
+
 def _is_instruction(event: Body, bot_user: str, listed_bots: frozenset[str]) -> bool:
     """Whether a person or a listed bot posted this as a new message."""
     user = event.get("user")
@@ -138,8 +152,12 @@ def _is_instruction(event: Body, bot_user: str, listed_bots: frozenset[str]) -> 
         return False
     if user in listed_bots:
         return event.get("subtype") in (*PLAIN_SUBTYPES, "bot_message")
-    by_app = any(event.get(key) for key in ("bot_id", "bot_profile", "app_id"))
-    return not by_app and event.get("subtype") in PLAIN_SUBTYPES
+    return not _is_by_app(event) and event.get("subtype") in PLAIN_SUBTYPES
+
+
+def _is_by_app(event: Body) -> bool:
+    is_named = any(event.get(key) for key in ("bot_id", "bot_profile", "app_id"))
+    return is_named or event.get("subtype") == "bot_message"
 
 
 def as_typed(text: str) -> str:

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.rules.action import Session
+from gate.rules.planner_port import Incoming
 from handlers.slack import payloads
 from tests.slack_app import ANN
 
@@ -33,7 +35,7 @@ ANYTHING = st.recursive(
 BODIES = st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=12)
 PARSERS: list[Callable[[Any], Any]] = [
     payloads.click, payloads.submission, payloads.slash_command, payloads.home_opened, payloads.session_stopped, payloads.is_message, payloads.is_well_formed,
-    lambda body: payloads.incoming(body, "UBOT"), lambda body: payloads.incoming(body, "UBOT", frozenset({ANN})),
+    lambda body: payloads.incoming(body, "UBOT"), lambda body: payloads.of_other_app(body, "UBOT"), lambda body: payloads.incoming(body, "UBOT", frozenset({ANN})),
 ]  # fmt: skip
 
 
@@ -157,3 +159,33 @@ def test_what_was_filled_in_around_a_button_comes_with_the_click() -> None:
 )
 def test_a_number_after_a_command_is_bounded(text: str, number: int | None) -> None:
     assert payloads.parse_count(text, 5, 20) == number
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"user": "U_ROBOT", "bot_id": "B1"},
+        {"user": None, "bot_id": "B1", "subtype": "bot_message"},
+        {"user": ANN, "app_id": "A1", "bot_profile": {"id": "B1"}},
+    ],
+    ids=["an account", "none", "a person's"],
+)
+def test_what_another_app_posts_is_known_of_without_its_words(more: dict[str, Any]) -> None:
+    body = message("Deploy now?", thread_ts="1.1", **more)
+    assert payloads.incoming(body, "UBOT") is None
+    found = payloads.of_other_app(body, "UBOT")
+    assert found == Incoming("T1:C_OPS:1.5", Session("T1", "C_OPS", "1.1"), "app", "", "1.5", False)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"user": "UBOT", "bot_id": "B1"},
+        {"bot_id": "B1", "subtype": "message_changed"},
+        {"subtype": "channel_join"},
+    ],
+    ids=["a person", "ourselves", "an edit", "a join"],
+)
+def test_what_no_other_app_posted_is_not_taken_for_that(more: dict[str, Any]) -> None:
+    assert payloads.of_other_app(message("Deploy now?", **more), "UBOT") is None

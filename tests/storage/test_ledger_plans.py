@@ -56,6 +56,9 @@ QUESTIONS: dict[str, Question] = {
     "audit of a session": lambda ledger: ledger.audit_tail(team="T1", session=THREAD),
     "audit of a user in a session": lambda ledger: ledger.audit_tail(team="T1", user="U1", session=THREAD),
     "posted": lambda ledger: ledger.posted("k1"),
+    "others wrote": lambda ledger: ledger.others_wrote(
+        Incoming("T1:C1:9", THREAD, "U1", "yes", "9", False), "1"
+    ),
     "purge": lambda ledger: ledger.purge(action().created_at),
     "transaction": in_transaction,
 }

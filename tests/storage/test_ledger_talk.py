@@ -181,3 +181,17 @@ async def test_a_modal_opened_again_replaces_the_one_before(ledger: SqlLedger) -
     ledger.offset = timedelta(hours=25)
     await ledger.purge(await ledger.now() - timedelta(hours=24))
     assert await ledger.opened_modal("V1") is None
+
+
+async def test_others_wrote_between_a_card_and_a_message_of_the_same_thread(ledger: SqlLedger) -> None:
+    own, of_ben = replace(message("5"), user="U1"), replace(message("4"), user="U2")
+    elsewhere = replace(message("4", OTHER), user="U3", key=f"{message('4').key}0")
+    await receive(ledger, own, replace(message("3"), user="U1"), elsewhere)
+    assert not await ledger.others_wrote(own, "2")
+    async with ledger.begin() as tx:
+        await tx.receive(replace(of_ben, key=f"{THREAD.team}:{THREAD.channel}:4"))
+        await tx.finish_message(f"{THREAD.team}:{THREAD.channel}:4")
+    assert await ledger.others_wrote(own, "2")
+    assert not await ledger.others_wrote(own, "4")
+    assert not await ledger.others_wrote(replace(own, ts="4"), "2")
+    assert not await ledger.others_wrote(replace(own, user="U2"), "2")

@@ -12,7 +12,7 @@ from gate.actions import edit
 from gate.rules.action_states import State
 from gate.rules.build_intent import intent
 from gate.rules.feedback import classify_feedback, is_thanks
-from gate.rules.planner_port import Call, Implement, Propose, Say
+from gate.rules.planner_port import Call, Implement, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Note, Posted
 from gate.rules.reviews import Phase
@@ -20,7 +20,8 @@ from gate.rules.settings import Switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.thread_commands import YES, is_yes
-from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE
+from gate.tasks import inbox
+from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE, TO_WHOM
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
@@ -242,3 +243,56 @@ async def test_messages_of_other_threads_are_not_below_a_card(stage: Scene) -> N
     await stage.play()
     await stage.say("yes", mentioned=False)
     assert stage.desk.notes["own.md"] == "mine"
+
+
+ASKED_BY_BEN = (
+    "Please wait with that. May I finish first?",
+    "Ann, are you coming to lunch?",
+    "Do not confirm that",
+)
+
+
+@pytest.mark.parametrize("said", ASKED_BY_BEN)
+@pytest.mark.parametrize("word", YESES)
+async def test_a_yes_to_somebody_else_is_none_to_the_card_above(stage: Scene, said: str, word: str) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await stage.say(said, user=BEN, mentioned=False)
+    await nothing_comes_of(stage, word, TO_WHOM)
+    await stage.say(word)  # to the bot
+    assert stage.desk.notes == {"own.md": "mine"}
+
+
+@pytest.mark.parametrize("word", YESES)
+async def test_a_yes_to_another_app_is_none_to_the_card_above(stage: Scene, word: str) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    ts = "4100000000.000000"
+    await inbox.overhear(stage.world, Incoming(f"{TEAM}:{CHANNEL}:{ts}", stage.session, "app", "", ts, False))
+    await nothing_comes_of(stage, word, TO_WHOM, ts="4100000001.000000")
+
+
+async def test_a_yes_to_somebody_else_approves_no_plan_above(stage: Scene) -> None:
+    await planned(stage, write("a.md"), write("b.md"))
+    await stage.say("This plan is wrong, please do not approve it. Shall I tell Gil?", BEN, mentioned=False)
+    await nothing_comes_of(stage, "yes", TO_WHOM)
+    await stage.say("yes")
+    assert stage.desk.notes == {"a.md": "new", "b.md": "new"}
+
+
+@pytest.mark.parametrize("word", ["continue", "go on", "yes", "the second one, Ben"])
+async def test_words_to_somebody_else_let_no_paused_task_go_on(stage: Scene, word: str) -> None:
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md"), approval_mode="manual"))
+    assert task.state is S.PAUSED
+    await stage.say("Which of them do you want?", user=BEN, mentioned=False, ts=later())
+    await nothing_comes_of(stage, word, TO_WHOM)
+    assert (await newest(stage)).state is S.PAUSED
+
+
+async def test_what_somebody_wrote_before_the_card_or_below_the_yes_leaves_it_one(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("Good morning", user=BEN, mentioned=False, ts="1500000000.000001")
+    await stage.say("write it")
+    await stage.say("And later?", user=BEN, mentioned=False, ts="4200000000.000000")
+    await stage.say("yes", mentioned=False)
+    assert stage.desk.notes == {"own.md": "mine"}
