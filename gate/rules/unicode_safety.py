@@ -272,20 +272,32 @@ def _strange_marks(text: str, chars: set[str]) -> set[int]:
     if not marks:
         return set()
     found: set[int] = set()
+    seen: dict[tuple[str, str, str], frozenset[int]] = {}  # in a long text most letters with marks come again
     for run in MARKS.finditer(
         text.translate({ord(char): MARK if char in marks else OTHER for char in chars})
     ):
         begin, end = run.span()
-        before, after = text[begin - 1 : begin], text[end : end + 1]
-        base = after if not before or before.isspace() else before
-        if _is_european(base):
-            own = {_script(base), ANY_LETTER}
-            found.update(at for at in range(begin, end) if _script_of_mark(text[at]) not in own)
-        if not before or unicodedata.category(before) != "Sm":
-            found.update(at for at in range(begin, end) if _traits(text[at]) & _OVERLAY)
-        of_any = [at for at in range(begin, end) if _first_word(text[at]) == ANY_LETTER]
-        found.update(of_any[MOST_OF_ANY:], range(begin + MOST_MARKS, end))
-    return found - {at for at in found if is_invisible(text[at])}  # judged by their places
+        place = (text[begin - 1 : begin], text[begin:end], text[end : end + 1])
+        strange = seen.get(place)
+        if strange is None:
+            strange = seen[place] = _strange_in(*place)
+        if strange:
+            found.update(begin + at for at in strange)
+    return found
+
+
+def _strange_in(before: str, marks: str, after: str) -> frozenset[int]:
+    """Which of the marks of one letter, with what stands before and after them."""
+    found: set[int] = set()
+    base = after if not before or before.isspace() else before
+    if _is_european(base):
+        own = {_script(base), ANY_LETTER}
+        found.update(at for at, mark in enumerate(marks) if _script_of_mark(mark) not in own)
+    if not before or unicodedata.category(before) != "Sm":
+        found.update(at for at, mark in enumerate(marks) if _traits(mark) & _OVERLAY)
+    of_any = [at for at, mark in enumerate(marks) if _first_word(mark) == ANY_LETTER]
+    found.update(of_any[MOST_OF_ANY:], range(MOST_MARKS, len(marks)))
+    return frozenset(at for at in found if not is_invisible(marks[at]))  # those are judged by their places
 
 
 def _is_european(char: str) -> bool:
