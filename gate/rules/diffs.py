@@ -32,14 +32,19 @@ ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f"
 
 
 def unified(before: str, after: str, path: str) -> str:
-    """A unified diff with three lines of context, as `diff -u` prints it."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    """A unified diff with three lines of context, as `diff -u` prints it: a line ends at a newline and nowhere else."""
+    old, new = _lines(before), _lines(after)
     names = (f"{path} (now)", f"{path} (after)")
     short = len(old) * len(new) <= PAIRS
     lines = unified_diff(old, new, *names) if short else _printed(old, new, *names)
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def _lines(text: str) -> Lines:
+    *whole, last = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([last] if last else [])]
 
 
 def _printed(old: Lines, new: Lines, one: str, other: str) -> Iterator[str]:

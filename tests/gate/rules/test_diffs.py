@@ -161,3 +161,14 @@ def test_a_difference_whose_headers_are_no_names_of_files_tells_of_none(target: 
     with pytest.raises(ValueError, match="names no file"):
         diffs.compared_files(target, told)
     assert diffs.compared_files("HEAD~1", "--- a/a.md\n+++ b/a.md\n") == ("a.md",)
+
+
+@pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\r"])
+def test_a_line_ends_at_a_newline_and_nowhere_else(sign: str) -> None:
+    diff = diffs.unified(f"one{sign}two\nthree", f"one{sign}two\nfour", "a.txt")
+    assert diff.split("\n")[2:] == [
+        "@@ -1,2 +1,2 @@",
+        f" one{sign}two",
+        *("-three", "\\ No newline at end of file"),
+        *("+four", "\\ No newline at end of file", ""),
+    ]
