@@ -31,7 +31,7 @@ from tests.views.samples import action
 from tests.views.task_samples import approved, reading, task
 from tools.mcp.limits import definition_too_large
 from tools.mcp.schema import judge
-from views import modals, notices
+from views import modals, notices, task_modals, task_plan
 from views.card import card
 from views.preview import fits, reviewable
 from views.task_questions import answers
@@ -263,6 +263,7 @@ def accepted(judge: Callable[[Any], object], given: Json) -> bool:
 
 
 ANSWERS: dict[str, Callable[[int], Json]] = {
+    "a long note of marks": lambda n: {"rows": [{"a": 1}], "note": "\u0336_" * (n // 7)},
     "tiny rows": lambda n: {"rows": [{"a": 1}] * n},
     "rows of eight": lambda n: {"columns": list("abcdefgh"), "rows": [[wide(i)] * 8 for i in range(n)]},
     "things of eight": lambda n: {"rows": [{c: wide(i) for c in "abcdefgh"} for i in range(n)]},
@@ -331,6 +332,45 @@ def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Calla
     steps = [("build", lambda: build(SHOWN, {}, capture)), *drawn(asked)]
     slow = {name: took for name, run in steps if (took := seconds(run, TRIES, LIMIT)) > LIMIT}
     assert slow == {}
+
+
+WRITTEN = ToolSpec(
+    "s",
+    "write",
+    "Write",
+    "",
+    {},
+    "d",
+    Hints(),
+    Trust.BUNDLED,
+    recipe=Recipe(
+        summary="Write",
+        cls=CallClass.WRITE,
+        show=Show("diff", path="{args.path}", before="{capture.a.text}", after="{args.content}"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "repeated", ["\x85", "\r", "\u2028", "\x0b", "a\u0301", "\u0336_", "\u0301\x85", "\u202ea\u0431\n"]
+)
+def test_no_text_that_stands_in_a_file_makes_its_card_or_that_of_a_plan_slow(repeated: str) -> None:
+    capture = {"a": {"text": repeated * (245_000 // len(repeated.encode()))}}
+    preview = build(WRITTEN, {"path": "a.md", "content": "a"}, capture)
+    of_plan = [
+        having(reading(), state=StepState.WAITING, preview=preview, id=f"s{number}") for number in range(12)
+    ]
+    waiting = task(TaskState.PLAN_REVIEW, plan=approved(*of_plan))
+    assert waiting.plan
+    steps = [
+        ("build", lambda: build(WRITTEN, {"path": "a.md", "content": "a"}, capture)),
+        *drawn(action(preview, verdict=Verdict.CONFIRM)),
+        ("plan", lambda: task_plan.review(waiting, waiting.plan)),
+        ("whole plan", lambda: task_modals.everything(waiting, waiting.plan)),
+    ]
+    slow = {name: took for name, run in steps if (took := seconds(run, TRIES, LIMIT)) > LIMIT}
+    assert slow == {}
+    assert len(preview.diff) < 2 * len(capture["a"]["text"]) + 1_000
 
 
 def test_no_names_that_commands_cannot_have_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:

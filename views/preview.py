@@ -39,14 +39,29 @@ HELD = re.compile(r" \(a folder with \d+ files?\)$")  # how the filesystem serve
 def fits(action: Action) -> bool:
     """Whether one card can show all that belongs on it. Cheap: a few milliseconds at 64 KiB of arguments."""
     preview = action.preview
+    if is_longer(preview, CARD_TEXT):
+        return False
     if sum(len(thing.name) for thing in preview.affected) > CARD_TEXT and not _named_above(preview):
         return False  # before odd characters are spelled out, which takes no less room
     pages = _pages(_brief(preview, action.cls), CARD_TEXT)
     return pages is not None and len(pages) <= CARD_BLOCKS
 
 
+def is_longer(preview: Preview, most: int) -> bool:
+    """Whether its difference alone has more characters, before odd ones are spelled out. That takes no less room, and a
+    quarter of a second for one as long as a file may be."""
+    return len(preview.diff) > most
+
+
+def is_larger(preview: Preview, most: int) -> bool:
+    """The same in bytes, as a window counts them."""
+    return is_longer(preview, most) or len(json.dumps(preview.diff)) > most
+
+
 def reviewable(action: Action) -> bool:
     """Whether at least the modal can show the whole preview."""
+    if is_larger(action.preview, MODAL_BYTES):
+        return False
     pages = _pages(_whole(action.preview), MODAL_BYTES)
     return pages is not None and len(pages) <= MODAL_BLOCKS and len(json.dumps(pages)) <= MODAL_BYTES
 

@@ -26,6 +26,7 @@ from views.block_kit import (
 from views.buttons import tagged
 from views.form_fields import Form
 from views.modals import View, message
+from views.preview import is_larger
 from views.result_review_card import result_form
 from views.task_form import Specs, step_fields
 from views.task_plan import choice, fitted, head
@@ -120,14 +121,21 @@ def _steps(task: Task, plan: Plan) -> tuple[list[Block], bool]:
     is_whole = True
     blocks: list[Block] = [head(task)]
     for step in plan.steps:
-        made = [*blocks, *pack([*whole(plan, step), *_sureness(step)])]
-        if not _fits(made):
-            is_whole, made = False, [*blocks, *pack([*in_short(plan, step), *_sureness(step)])]
-        blocks = made
+        made = _with_whole(blocks, plan, step)
+        is_whole = is_whole and made is not None
+        blocks = made or [*blocks, *pack([*in_short(plan, step), *_sureness(step)])]
         if not _fits(blocks):
             blocks = [*blocks[:BLOCKS], context(mrkdwn("… and more than a window holds."))]
             break
     return blocks, is_whole
+
+
+def _with_whole(blocks: list[Block], plan: Plan, step: Step) -> list[Block] | None:
+    """These and the whole of a step; None where there is no room for it."""
+    if step.preview and is_larger(step.preview, BYTES - len(json.dumps(blocks))):
+        return None
+    made = [*blocks, *pack([*whole(plan, step), *_sureness(step)])]
+    return made if _fits(made) else None
 
 
 def _sureness(step: Step) -> list[Block]:

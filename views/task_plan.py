@@ -27,11 +27,14 @@ from views.block_kit import (
     sentence,
     words,
 )
+from views.preview import is_longer
 from views.task_questions import decisions
-from views.task_wording import Shown, in_a_line, in_short, number, unusual_mode, weigh, whole
+from views.task_wording import ENDLESS, Shown, in_a_line, in_short, number, unusual_mode, weigh, whole
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message
+LEVELS = (in_a_line, in_short, whole)  # how much of a step is shown
+LINE, SHORT, WHOLE = 0, 1, 2
 MOST = 40  # steps that are named on one card
 LOOKING = "I am looking at what this would change now…"
 LAPSED = "Nobody decided on it in time, so nothing ran. *Ask again* looks anew at what it would change now."
@@ -48,7 +51,9 @@ NUMBERS = 15  # steps that a sentence names
 def review(task: Task, plan: Plan) -> Message:
     """The plan with its buttons."""
     shown = fitted(plan)
-    hidden = any(shown.get(step.id, 0) < 2 for step in plan.steps if step.preview) or len(plan.steps) > MOST
+    hidden = (
+        any(shown.get(step.id, LINE) < WHOLE for step in plan.steps if step.preview) or len(plan.steps) > MOST
+    )
     return Message(
         f"A plan of {counted(len(plan.steps), 'step')} waits for you: {escaped(one_line(task.text), 200)}",
         [
@@ -93,21 +98,23 @@ def replaced(task: Task, version: int) -> Message:
 def shows(plan: Plan) -> frozenset[str]:
     """The ids of the steps whose whole preview the card shows: no approval of the plan covers any other."""
     levels = fitted(plan)
-    return frozenset(step.id for step in plan.steps if step.preview and levels.get(step.id) == 2)
+    return frozenset(step.id for step in plan.steps if step.preview and levels.get(step.id) == WHOLE)
 
 
 def covered_steps(task: Task, plan: Plan, shown: dict[str, int]) -> list[Step]:
     """The steps that *Approve all* would be a yes to, by the gate's own rule."""
-    whole = frozenset(step.id for step in plan.steps if step.preview and shown.get(step.id) == 2)
+    whole = frozenset(step.id for step in plan.steps if step.preview and shown.get(step.id) == WHOLE)
     return [step for step in plans.with_consent(task, plan, whole).steps if step.consent]
 
 
 def fitted(plan: Plan) -> dict[str, int]:
-    """How much of each step the card shows: 0 a line, 1 in short, 2 whole. What needs the least room comes first."""
-    steps = {step.id: [weigh(each) for each in _forms(plan, step)] for step in plan.steps[:MOST]}
-    levels = dict.fromkeys(steps, 0)
+    """How much of each step the card shows, as a place in LEVELS. What needs the least room comes first."""
+    steps = {
+        step.id: [_weight(plan, step, level) for level in (LINE, SHORT, WHOLE)] for step in plan.steps[:MOST]
+    }
+    levels = dict.fromkeys(steps, LINE)
     room = ROOM - sum(sizes[0] for sizes in steps.values())
-    for level in (1, 2):
+    for level in (SHORT, WHOLE):
         wanted = sorted(
             (sizes[level] - sizes[levels[key]], key)
             for key, sizes in steps.items()
@@ -120,16 +127,19 @@ def fitted(plan: Plan) -> dict[str, int]:
     return levels
 
 
-def _forms(plan: Plan, step: Step) -> tuple[Shown, Shown, Shown]:
-    brief = in_a_line(plan, step)
-    if step.state is not StepState.WAITING:  # it is not asked about any more
-        return brief, brief, brief
-    return brief, in_short(plan, step), whole(plan, step)
+def _weight(plan: Plan, step: Step, level: int) -> int:
+    longer = level == WHOLE and step.preview is not None and is_longer(step.preview, ROOM)
+    return ENDLESS if longer else weigh(_form(plan, step, level))
+
+
+def _form(plan: Plan, step: Step, level: int) -> Shown:
+    is_asked = step.state is StepState.WAITING  # else it is not asked about any more
+    return LEVELS[level if is_asked else LINE](plan, step)
 
 
 def _laid_out(plan: Plan, shown: dict[str, int]) -> list[Block]:
     """A block or more for each step, where there are blocks enough; else as few as hold them."""
-    steps = [_forms(plan, step)[shown[step.id]] for step in plan.steps[:MOST]]
+    steps = [_form(plan, step, shown[step.id]) for step in plan.steps[:MOST]]
     left = len(plan.steps) - MOST
     if left > 0:
         steps.append([line(words(f"… and {counted(left, 'more step')}: see *Show everything*", "italic"))])

@@ -52,6 +52,7 @@ MODES = {
 SUMMARY = 140
 ARGUMENTS = 200
 FEW = 4
+ENDLESS = 1_000_000_000  # the weight of what no card can show whole
 OPEN = "Its details are shown when it comes to it."  # of a step that may yet be private
 AWAITED = "It is looked at when its turn comes, after step {place}."
 SHORTENED = "Not shown whole here: it is too long. It will ask on its own card."
@@ -216,9 +217,9 @@ def _reads(step: Step) -> bool:
 
 
 def weigh(elements: Shown) -> int:
-    """Characters of text; infinitely many where one part of it is larger than a block."""
+    """Characters of text; ENDLESS where one part of it is larger than a block."""
     sizes = list(map(weight, elements))
-    return sum(sizes) if max(sizes, default=0) <= PAGE else 1_000_000_000
+    return sum(sizes) if max(sizes, default=0) <= PAGE else ENDLESS
 
 
 def _title(step: Step) -> Shown:

@@ -355,7 +355,7 @@ def _remarks(structured: Mapping[str, Json]) -> list[str]:
     """What the tool has to say besides: a note, and that there is more."""
     note = structured.get("note")
     more = ["(There is more than this.)"] if structured.get("truncated") is True else []
-    return [*more, *([str(note)] if note and isinstance(note, str) else [])]
+    return [*more, *([clip(note, SAID)] if note and isinstance(note, str) else [])]
 
 
 def _for_slack(found: Table) -> tuple[list[str], list[list[str]]]:
