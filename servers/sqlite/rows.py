@@ -37,8 +37,10 @@ class Shape:
 
     @property
     def here(self) -> str:
-        """The condition that picks one row by its key."""
-        return " AND ".join(f"{part} IS ?" for part in self.key)
+        """The condition that picks one row by its key, which comes first among what is bound. A collation finds a row
+        under other keys, too: an index by it is used, and BINARY has the last word."""
+        picked = [f"{part} IS ?{n}" for n, part in enumerate(self.key, 1)]
+        return " AND ".join(picked if self.by_id else [*picked, *(f"{one} COLLATE BINARY" for one in picked)])
 
     def image(self, base: sqlite3.Connection, key: Image) -> Image | None:
         """The stored values of one row, None when it is not there."""
@@ -57,8 +59,8 @@ class Shape:
         pairs = zip(self.columns, now, image, strict=True)
         differ = {name: new for name, old, new in pairs if (type(old), old) != (type(new), new)}
         if differ:
-            sets = ", ".join(f"{quoted(name)} = ?" for name in differ)
-            base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", (*differ.values(), *key))
+            sets = ", ".join(f"{quoted(name)} = ?{n}" for n, name in enumerate(differ, len(key) + 1))
+            base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", (*key, *differ.values()))
 
     def set_again(
         self, base: sqlite3.Connection, key: Image, before: Image | None, after: Image | None
