@@ -171,7 +171,7 @@ class Watch:
     def __init__(self, base: sqlite3.Connection) -> None:
         self.base = base
         self.tables = shapes(base)
-        self.others = unwatched.digests(base, self.tables)
+        self.others = unwatched.Others(base, self.tables)
         self.order = list(self.tables.values())
         width = max((len(shape.key) for shape in self.order), default=1)
         self.marks = [f"k{n}" for n in range(width)]
@@ -205,7 +205,8 @@ class Watch:
         ]
         for table in {row.shape for row in rows}:
             self._all_seen(table, before, [row for row in rows if row.shape == table])
-        unwatched.must_be_as(self.others, unwatched.digests(self.base, self.tables))
+        new = sorted((row.shape.table, row.key[0]) for row in rows if row.before is None and row.shape.by_id)
+        self.others.must_stand(self.base, dict(new))
         return [row for row in rows if exact(row.before) != exact(row.after)]
 
     def _all_seen(self, shape: Shape, before: sqlite3.Connection, rows: Sequence[Touched]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.test_data_rows import books, delete, rows, update
+from tests.servers.test_data_rows import books, delete, put, rows, run, update
 
 FOLDED = """CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, u UNIQUE ON CONFLICT REPLACE) WITHOUT ROWID;
     INSERT INTO t VALUES ('abc', 1), ('z', 2), ('w', 3);"""
@@ -53,3 +53,71 @@ async def test_a_key_of_two_columns_is_found_letter_by_letter(tmp_path: Path) ->
         assert rows(tmp_path) == [(1, "X", "new"), (2, "X", "two")]
         await gate.undo(done)
     assert rows(tmp_path) == [(1, "x", "one"), (2, "X", "two")]
+
+
+NUMBERED = """CREATE TABLE t(a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 'one');
+    CREATE TABLE inv(id INTEGER PRIMARY KEY AUTOINCREMENT, n UNIQUE); INSERT INTO inv(n) VALUES ('x'), ('y');
+    CREATE TRIGGER s AFTER UPDATE ON t BEGIN {}; END;"""
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        "UPDATE sqlite_sequence SET seq = 9000000000000000000 WHERE name = 'inv'",
+        "UPDATE sqlite_sequence SET seq = seq + 1",
+        "UPDATE sqlite_sequence SET seq = 1.5",
+        "UPDATE sqlite_sequence SET name = 'other'",
+        "DELETE FROM sqlite_sequence",
+        "INSERT INTO sqlite_sequence VALUES ('inv', 2)",
+        "INSERT OR IGNORE INTO inv VALUES (9000000000000000000, 'x')",
+        "INSERT INTO inv VALUES (30, 'new'); DELETE FROM inv WHERE id = 30; UPDATE inv SET id = 60 WHERE id = 1; "
+        "INSERT OR IGNORE INTO inv VALUES (70, 'y')",
+    ],
+)
+async def test_a_trigger_that_sets_which_number_comes_next_is_refused(tmp_path: Path, does: str) -> None:
+    async with books(tmp_path, NUMBERED.format(does)) as gate:
+        for said in (
+            await gate.blind("write_sqlite", **update({"a": 1}, b="two")),
+            await gate.refused("write_sqlite", **update({"a": 1}, b="two")),
+        ):
+            assert "rows of sqlite_sequence, too, which can neither be shown nor put back" in said
+        assert rows(tmp_path) == [(1, "one")]
+        assert rows(tmp_path, "sqlite_sequence") == [("inv", 2)]
+
+
+@pytest.mark.parametrize(
+    ("does", "last"),
+    [
+        ("INSERT INTO inv(n) VALUES ('new')", 3),
+        ("INSERT INTO inv VALUES (40, 'new')", 40),
+        ("INSERT INTO inv VALUES (-40, 'new')", 2),
+        ("INSERT OR IGNORE INTO inv(n) VALUES ('x'); INSERT OR IGNORE INTO inv(n) SELECT n FROM inv", 5),
+        ("INSERT INTO inv(n) VALUES ('x') ON CONFLICT(n) DO UPDATE SET n = 'z'", 3),
+        ("INSERT INTO inv(n) VALUES ('new'); DELETE FROM inv WHERE n = 'new'", 3),
+        (
+            "INSERT INTO inv(n) VALUES ('new'); UPDATE sqlite_sequence SET seq = 900",
+            3,
+        ),  # written at the very end
+    ],
+)
+async def test_numbers_that_new_rows_take_forbid_no_change_and_no_way_back(
+    tmp_path: Path, does: str, last: int
+) -> None:
+    async with books(tmp_path, NUMBERED.format(does)) as gate:
+        done = await gate.do("write_sqlite", **update({"a": 1}, b="two"))
+        assert rows(tmp_path, "sqlite_sequence") == [("inv", last)]
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, "one")]
+    assert rows(tmp_path, "inv") == [(1, "x"), (2, "y")]
+
+
+async def test_the_first_row_of_a_table_that_numbers_its_rows_comes_and_goes(tmp_path: Path) -> None:
+    async with books(tmp_path, "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, b);") as gate:
+        for _ in range(2):
+            await gate.undo(await gate.do("write_sqlite", **put(b="one")))
+        run(tmp_path, "INSERT INTO t VALUES (7, 'seven'); DELETE FROM sqlite_sequence;")
+        done = await gate.do("write_sqlite", **delete({"id": 7}))
+        assert rows(tmp_path) == []
+        if done.preview.undo.startswith("yes"):
+            await gate.undo(done)
+            assert rows(tmp_path) == [(7, "seven")]
