@@ -29,6 +29,7 @@ from servers.command_line import Arguments, Clock, serve, utc_now
 from servers.detection.credentials import by_chance, to_hide
 from servers.detection.hits import hits
 from servers.filesystem import answers, disk
+from servers.lines import one_line
 from servers.sqlite.files import FOREIGN, foreign
 from servers.tool_metadata import Card, bound, call, change, mcp_server, reading, unchanged
 
@@ -426,7 +427,7 @@ def _plan(held: Held, text: str) -> Plan:
 
 def _lines(text: str, what: str) -> str:
     if not text:
-        return f"({what})\n" if what else ""
+        return f"({one_line(what)})\n" if what else ""
     if secret(text):
         return f"(looks secret, so it is not shown: {len(text)} characters)\n"
     return text if text.endswith("\n") else text + "\n"

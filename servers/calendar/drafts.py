@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers import lines
 from servers.calendar import events, times
 from servers.calendar.events import NewEvent, Occurrence, Plan, Problems
 from servers.calendar.times import Moment
@@ -19,7 +20,6 @@ from servers.filesystem.paths import Place, Roots, opened
 from servers.sandbox.calling import run
 
 LOOKED_AT = 10  # occurrences that are held against what is there already
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 BREAKS = re.compile("\r\n|[\r\x85\u2028\u2029]")  # what some reader of the file takes to be the end of a line
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -136,7 +136,7 @@ def _untitled() -> str:
 
 
 def _line(value: str, name: str) -> str:
-    if CONTROL.search(value.strip()):
+    if lines.UNWRITABLE.search(value.strip()):
         raise ToolError(f"The {name} has a line break or another character that is not text. Write one line.")
     return value.strip()
 
@@ -151,12 +151,12 @@ def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
     """A new event as the gate shows it. It names no time of now: it must be the same when looked at again."""
     problems = Problems()
     named = clashing(draft, roots, days.zone, problems)
-    clashes = [f"! at the same time: {each.title}, {times.span(each.start, each.end)}" for each in named]
-    noted = [f"! {problems.note}"] if problems.note else []
+    told = [f"! at the same time: {each.title}, {times.span(each.start, each.end)}" for each in named]
+    told += [f"! {problems.note}"] if problems.note else []
     return Plan(
         what=draft.what,
         when=times.span(draft.start, draft.end),
-        change="\n".join([*_lines(draft, days.zone), *clashes, *noted]),
+        change="\n".join([*_lines(draft, days.zone), *map(lines.one_line, told)]),
         start=times.said(draft.start),
         end=times.said(draft.end),
         folder=draft.folder.said,

@@ -48,6 +48,7 @@ from servers.filesystem.paths import Roots
 from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
+from servers.lines import one_line
 from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 MOST_EVENTS, MOST_SLOTS = 500, 200
@@ -117,7 +118,7 @@ class Tools:
         """One event with everything about it, and the SHA-256 of its file."""
         event = events.find(events.calendars(self.roots, calendar), event_id, self.days.zone)
         found, file = event.main, event.main.file
-        what = f"{found.title}, {times.span(found.start, found.end)}"
+        what = f"{one_line(found.title)}, {times.span(found.start, found.end)}"
         shown = f"{what}, all repetitions" if found.repeats else what
         shown += f" ({found.status})" if found.status else ""
         return Found(

@@ -11,6 +11,7 @@ from typing import Any
 from servers.data import deduplicate, quality, table
 from servers.data.deduplicate import MOST_GROUPS, MOST_KEPT, Twins
 from servers.data.table import Table
+from servers.lines import one_line
 from servers.sandbox.protocol import first_of
 
 Result = tuple[dict[str, Any], bytes]
@@ -68,7 +69,7 @@ def plan(
     """What is left out of a file without duplicates, line by line."""
     found = _twins(blobs, files, source, columns, alike)
     told = {**_counts(found), "formulas": found.formulas()}
-    return told, "\n".join(found.shown()).encode()
+    return told, "\n".join(map(one_line, found.shown())).encode()
 
 
 def _counts(found: Twins) -> dict[str, Any]:

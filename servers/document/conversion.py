@@ -14,6 +14,7 @@ from servers.filesystem import disk
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, bytes_of, named, size_of, target
+from servers.lines import one_line
 from servers.sandbox.calling import Job, Limits, answered, run
 from servers.sandbox.protocol import MOST_JSON
 
@@ -297,7 +298,7 @@ def _fields(before: dict[str, str], after: dict[str, str]) -> str:
         line
         for name, new in after.items()
         if (old := before.get(name, "")) != new
-        for line in (f"-{name}: {old}", f"+{name}: {new}")
+        for line in map(one_line, (f"-{name}: {old}", f"+{name}: {new}"))
     ]
     if not lines:
         raise ToolError("That would change nothing: the form is filled in like this already.")

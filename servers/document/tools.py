@@ -37,6 +37,7 @@ from servers.filesystem.answers import spoken
 from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
 from servers.folders import WAYS_BACK, makes, put_shown
+from servers.lines import one_line
 from servers.sandbox.calling import Limits, decoded, read, run
 from servers.sandbox.protocol import MOST_JSON, MOST_LISTED
 from servers.tool_metadata import ITEMS, Card, bound, call, reading
@@ -159,7 +160,7 @@ class Tools:
             expected_made=made.sha256,
             pages=made.pages,
             size=len(made.data),
-            note=made.note,
+            note=one_line(made.note),
         )
 
     @spoken

@@ -25,6 +25,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.email.models import ADDRESS, CONTROL, ENCODED, few, line, people
 from servers.email.outgoing import LISTS, MOST_HEADERS, divided, fields
 from servers.filesystem import disk
+from servers.lines import one_line
 from servers.text_encoding import Encoding, detect
 
 MOST_PARTS = 200
@@ -197,7 +198,7 @@ def attachments(mail: EmailMessage) -> Iterator[str]:
     """A line for each part that is not read as text, with its name, kind, size and SHA-256."""
     for part in attached(mail):
         data = payload(part)
-        kind = part.get_content_type()
+        kind = one_line(part.get_content_type())
         yield f"[attachment: {name_of(part)}, {kind}, {len(data):,} bytes, SHA-256 {disk.sha256(data)}]"
 
 
@@ -424,5 +425,5 @@ def _bodies(mail: EmailMessage) -> Iterator[str]:
     for part in parts(mail):
         if is_text(part):
             if part.get_content_subtype() != "plain":
-                yield f"[as {part.get_content_subtype()}:]"
+                yield f"[as {one_line(part.get_content_subtype())}:]"
             yield content(part).rstrip("\n")

@@ -14,6 +14,8 @@ from urllib.parse import unquote
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.lines import UNWRITABLE, one_line
+
 PRIVATE = ".countersign"  # the server's own folder in each root: trash and watches
 LONGEST_PATH = 4096  # characters
 LONGEST_NAME = 255  # bytes of UTF-8, as file systems count
@@ -54,7 +56,6 @@ SECRET = re.compile(
     r"[._-](bkp?|prev(ious)?|last|rej|disabled|off|rpm(save|orig|new)|(dpkg|ucf)-[a-z]{3,6})|"
     r"[\s._-]{1,3}\(?(bak|old|orig|save|backup|copy|kopie)( ?\d{1,3})?\)?){0,3}$"
 )
-_UNWRITABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})  # control, lone surrogate, line and paragraph separator
 
 
 def split(path: str) -> tuple[str, ...]:
@@ -64,7 +65,7 @@ def split(path: str) -> tuple[str, ...]:
     """
     if len(path) > LONGEST_PATH:
         raise ToolError(f"The path is {len(path)} characters long. Give one of at most {LONGEST_PATH}.")
-    if any(unicodedata.category(c) in _UNWRITABLE for c in path):
+    if UNWRITABLE.search(path):
         raise ToolError("The path holds a control character. Give it in plain characters.")
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     for part in parts:
@@ -109,10 +110,7 @@ def unusual(name: str) -> bool:
 
 def shown(name: str) -> str:
     """A name from the disk as text that JSON and people can bear: bytes outside UTF-8 and controls as escapes."""
-    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) in _UNWRITABLE else c for c in text
-    )
+    return one_line(name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

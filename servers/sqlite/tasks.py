@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from servers.lines import one_line
 from servers.sandbox.protocol import Refused, first_of
 from servers.sqlite import reading, rows, search_indexes
 from servers.sqlite.files import LARGEST_CHANGED
@@ -280,7 +281,7 @@ CONTEXT = 4  # columns that stay, to tell which row it is
 
 def row_difference(rows: Sequence[Touched]) -> str:
     """Every row, every value that changes."""
-    return "".join(line + "\n" for row in rows for line in _row_lines(row))
+    return "".join(one_line(line) + "\n" for row in rows for line in _row_lines(row))
 
 
 def _row_lines(row: Touched) -> Iterator[str]:
@@ -334,7 +335,7 @@ def effect(rows: Sequence[Touched]) -> str:
 def items(rows: Sequence[Touched]) -> list[str]:
     """One line for each table and kind of change."""
     found = Counter((row.shape.table, _what(row)) for row in rows)
-    return [f"{table}: {counted(count)} {what}" for (table, what), count in sorted(found.items())]
+    return [one_line(f"{table}: {counted(count)} {what}") for (table, what), count in sorted(found.items())]
 
 
 def select(

@@ -17,6 +17,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from servers.days import Days
 from servers.filesystem.models import Sha256, Strict
+from servers.lines import one_line
 from servers.sqlite.files import FOREIGN, foreign
 
 Status = Literal["open", "started", "done", "cancelled"]
@@ -206,7 +207,7 @@ def plan(before: Task | None, after: Task, what: str) -> Plan:
     """A change as the gate shows it. It names no time of now: it must be the same when it is looked at again."""
     return Plan(
         what=what,
-        title=(before or after).title,
+        title=one_line((before or after).title),
         change="\n".join(_lines(before, after)),
         sha256=sha256(before),
         due=str(after.due or ""),
@@ -227,7 +228,7 @@ def _said(task: Task, name: str) -> list[str]:
     value = getattr(task, name)
     if name == "notes":
         return [f"notes: {line}" for line in value.splitlines()]
-    return [f"{name}: {value}"] if value else []
+    return [f"{name}: {one_line(str(value))}"] if value else []
 
 
 def _is_usual(task: Task, name: str) -> bool:
@@ -236,7 +237,7 @@ def _is_usual(task: Task, name: str) -> bool:
 
 
 def named(task: Task) -> str:
-    return f"task {task.id}: {task.title}"
+    return f"task {task.id}: {one_line(task.title)}"
 
 
 def _title(text: str) -> str:

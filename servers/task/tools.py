@@ -12,6 +12,7 @@ from pydantic import Field
 
 from servers.days import Days
 from servers.filesystem.models import Sha256
+from servers.lines import one_line
 from servers.task import store
 from servers.task.store import (
     ABSENT,
@@ -114,12 +115,13 @@ class Tools:
         if task is None:
             what = f"task {task_id}"
             return Found(exists=False, what=what, noun=what, title="", sha256=ABSENT, task=None, items=[])
-        thing = Thing(name=f"{task.id}: {task.title}", kind="task", modified=task.updated_at)
+        title = one_line(task.title)
+        thing = Thing(name=f"{task.id}: {title}", kind="task", modified=task.updated_at)
         return Found(
             exists=True,
             what=store.named(task),
             noun=f"task {task.id}",
-            title=task.title,
+            title=title,
             sha256=store.sha256(task),
             task=task,
             items=[thing],
