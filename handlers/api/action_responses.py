@@ -116,17 +116,25 @@ def preview(seen: Preview, prose: str = "", most: int | None = None) -> models.P
 
 
 def preview_text(seen: Preview, left_out: int = 0) -> str:
-    """A preview as plain text: the same facts as on the card. `left_out`: of its facts and affected things."""
-    lines = [seen.summary, *(f"{fact.label}: {fact.value}" for fact in seen.facts)]
+    """A preview as plain text: the same facts as on the card. `left_out`: of its facts and affected things. No name of
+    others begins a line, and of a longer text of theirs each line but the first is set in."""
+    facts = (f"{_on_one(fact.label)}: " + "\n    ".join(fact.value.splitlines()) for fact in seen.facts)
+    lines = [_on_one(seen.summary), *facts]
     if seen.diff:
         lines += ["", seen.diff]
-    lines += [f"- {a.name}" + (f" ({a.size} bytes)" if a.size is not None else "") for a in seen.affected]
+    lines += [
+        f"- {_on_one(a.name)}" + (f" ({a.size} bytes)" if a.size is not None else "") for a in seen.affected
+    ]
     if left_out:
         lines.append(LEFT_OUT.format(count=left_out))
     if seen.notifies:
         lines.append(f"Will also notify: {seen.notifies}")
     lines.append(f"Can be undone: {seen.undo}")
     return "\n".join([*lines, *seen.notes, *filter(None, [seen.problem])])
+
+
+def _on_one(text: str) -> str:
+    return " / ".join(text.splitlines())
 
 
 def _outcome(found: Outcome) -> models.Outcome:
