@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gate.rules import tool_names
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import too_many_forms
+from gate.rules.change_arguments import says_change
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.statements import class_of_statements
 from gate.rules.text_forms import path_variants
@@ -71,6 +72,7 @@ UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told fr
 ADDS_SOMETHING = "its command adds something"
 STATES_CHANGE = "it holds what reads as a statement that changes something, or may"
 SENDS_SOMETHING = "what it asks of an address may change something there"
+SAYS_CHANGE = "its argument “{name}” says that it changes something"
 
 
 def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
@@ -86,6 +88,8 @@ def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
         return CallClass.WRITE, ADDS_SOMETHING
     if cls is CallClass.READ and sends_something(words, args):
         return CallClass.WRITE, SENDS_SOMETHING
+    if cls is CallClass.READ and not runs and (name := says_change(spec, args)):
+        return CallClass.WRITE, SAYS_CHANGE.format(name=name[:100])
     return cls, STATES_CHANGE
 
 

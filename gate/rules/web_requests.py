@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
+from gate.rules.change_arguments import HTTP, is_of_records
 from gate.rules.json_texts import parsed
 from gate.rules.tool_names import words
 
@@ -18,6 +19,12 @@ CHANGES = frozenset(
     "copy delete link lock merge mkcol move patch post proppatch purge put unlink unlock".split()
 )
 SENT = frozenset("body data form json multipart payload upload".split())
+CALLED = frozenset(
+    "action mode operation request type".split()
+)  # by whom a method may be called as well, in capitals
+PLACES = frozenset("endpoint endpoints href uri url urls".split())  # what stands there is an address
+REST = frozenset("api http https request rest url wget".split())  # of these tools a path is one as well
+PATHS = PLACES | {"path", "route"}
 ADDRESS = re.compile(r"(?i)\s{0,90}(https?:)?//")
 LINE = re.compile(r"(?i)\s{0,90}(post|put|patch|delete)\s{1,90}(/|https?:)")  # of a raw request
 
@@ -27,13 +34,27 @@ def sends_something(said: Sequence[str], args: Json) -> bool:
     if WEB.isdisjoint(said):
         return False
     fields = [*_fields(args), *_fields(parsed(args))]
-    if not any(isinstance(value, str) and ADDRESS.match(value) for _, value in fields):
+    places = _places(frozenset(said))
+    if not any(isinstance(value, str) and _is_address(places, name, value) for name, value in fields):
         return False
     return any(_sends(frozenset(words(name[:100])), value) for name, value in fields)
 
 
+def _places(tool: frozenset[str]) -> frozenset[str]:
+    """The names of arguments that hold an address, in whatever form."""
+    if is_of_records(tool):
+        return frozenset()
+    return PATHS if tool & REST else PLACES
+
+
+def _is_address(places: frozenset[str], name: str, value: str) -> bool:
+    return ADDRESS.match(value) is not None or (bool(value) and not places.isdisjoint(words(name[:100])))
+
+
 def _sends(name: frozenset[str], value: Json) -> bool:
     if isinstance(value, str) and (LINE.match(value) or (name & METHOD and value.strip().lower() in CHANGES)):
+        return True
+    if isinstance(value, str) and name & CALLED and value.isupper() and value.strip().lower() in HTTP:
         return True
     return not SENT.isdisjoint(name) and not isinstance(value, (bool, int, float)) and bool(value)
 
