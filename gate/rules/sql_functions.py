@@ -66,7 +66,7 @@ OF_TIMES = """
     unix_timestamp unixepoch utc_date utc_time utc_timestamp week weekday weekofyear year yearweek
 """
 OF_OTHERS = """
-    apply array array_append array_cat array_concat array_contains array_distinct array_except array_filter
+    array array_append array_cat array_concat array_contains array_distinct array_except array_filter
     array_intersect array_join array_length array_lower array_map array_ndims array_overlap array_position
     array_positions array_prepend array_remove array_replace array_reverse array_size array_slice array_sort
     array_to_json array_to_string array_upper arrayjoin bitmap cardinality cast choose coalesce collate col_length
@@ -108,14 +108,12 @@ TYPES = """
     nvarchar raw real set signed smallint text time64 timestamptz tinyint unsigned varbinary varchar varchar2
     varying without year zone nullable lowcardinality
 """
-# Words of the language behind which a bracket may stand
+# Words of the language behind which a bracket may stand, and which no function is called like
 WORDS = """
-    all analyze and any as asc bernoulli between by case cross cube cycle desc describe distinct distinctrow else
-    end escape except exclude exists explain fetch filter following for from full group groups having inner intersect
-    into is join key lateral left limit materialized minus natural next of offset on only or order ordinality outer over
-    partition pivot preceding qualify recursive regexp repeatable returning right rlike rollup sample select
-    separator sets show similar some start system table tablesample then to top union unpivot using values verbose
-    when where window with within xor ties percent rows range first last
+    all and any as asc between case cross cube desc distinct distinctrow else end escape except exists filter for from
+    full group having inner intersect into is join lateral left limit minus natural not offset on or order ordinality
+    outer partition qualify regexp returning right rlike rollup sample select similar some table tablesample then to
+    union using values when where window with xor range first last
 """
 KNOWN = frozenset(
     " ".join((OVER_ROWS, OF_TEXTS, OF_NUMBERS, OF_TIMES, OF_OTHERS, TYPES, WORDS)).lower().split()
@@ -132,7 +130,23 @@ APART = re.compile(r"(?i)--|/\*|\buescape\b")
 LINES = re.compile(r"[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s{0,90}\(|\n|#|//")
 FAR = re.compile(r"\s{90}")  # behind so many blanks no bracket is looked for
 MOST_CALLS = 1_000  # that are looked at; a query with more calls something that is not known
+MOST_BEFORE = 300  # characters before a bracket that are looked at
 ALIAS = re.compile(r"(?i)\bas\s{1,90}\Z")
+# Words that are names of functions as well, behind those that they follow where they are none
+PLACED = re.compile(
+    r"(?i)(?:\b(?:(?:group|order|partition|cluster|sort|distribute|siblings)\s{1,90}by|fetch\s{1,90}next|"
+    r"(?:table)?sample\s{1,90}(?:system|bernoulli|reservoir|block|row)|(?:use|force|ignore)\s{1,90}key|"
+    r"(?:as|not)\s{1,90}materialized|as\s{1,90}of|(?:from|join)\s{1,90}only|grouping\s{1,90}sets|with\s{1,90}ties|"
+    r"(?:select|distinct|all)\s{1,90}top|(?:cross|outer)\s{1,90}apply|nulls\s{1,90}over|"
+    r"(?:explain|analyze|verbose)\s{1,90}(?:analyze|verbose)|"
+    r"(?:select|distinct|all)\s{0,90}\*\s{0,90}exclude)|[.,]\s{0,90}\*\s{0,90}exclude|"
+    r"\)\s{0,90}(?:analyze|verbose|over|repeatable|percent)|\d\s{1,90}percent|(?:\A|;)[\s(]{0,90}(?:explain|describe))\Z"
+)
+# What rows are turned around behind: the name of a table, or a query in brackets
+TURNED = re.compile(
+    r"(?i)(?:\b(?!(?:select|distinct|all|from|join|where|and|or|not|on|by|having|when|then|else|case|in|as|is|like|between|"
+    r"top|limit|offset|lateral|any|some|using)\b)\w{1,90}\s{1,90}|[)\]\"`]\s{0,90})(?:un)?pivot\Z"
+)
 # A table of a WITH, and its columns
 COLUMNS = re.compile(
     r"(?i)\([\w\s,]{0,500}\)\s{0,90}as\s{0,90}(?:(?:not\s{1,90})?materialized\s{0,90})?\(\s{0,90}(?:(?:select|with)\b|values\s{0,90}\()"
@@ -149,9 +163,17 @@ def calls_unknown_function(query: str) -> bool:
             name = name.removeprefix(system)
         if name in KNOWN or FAMILIES.fullmatch(name):
             continue
-        if count >= MOST_CALLS or not _names_columns(query, found):
+        if count >= MOST_CALLS or not (_is_placed(query, found) or _names_columns(query, found)):
             return True
     return False
+
+
+def _is_placed(query: str, found: re.Match[str]) -> bool:
+    """Whether what looks like the name of a function is a word of the language where it stands."""
+    at = found.end(1)
+    before = query[at - MOST_BEFORE : at] if at > MOST_BEFORE else query[:at]
+    whole = before if at <= MOST_BEFORE else f"x{before}"  # which is no beginning
+    return bool(PLACED.search(whole) or TURNED.search(whole))
 
 
 def _ends_in_comment(query: str) -> bool:

@@ -34,16 +34,29 @@ PIPELINES = frozenset("aggregate aggregation pipeline pipelines stage stages".sp
 READ_STATEMENT = re.compile(r"(?i)[\s(]*(select|show|describe|desc|explain|values|with|table)\b")
 LISTING = re.compile(r"(?i)\s*(?:show|describe|desc)\b")
 LISTED = re.compile(r"(?i)^\s*show\s{1,90}(create|character\s{1,90}set)\b")
+# Blanks of any dialect, however many
+GAP = r"[\s\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]++"
 WRITE_STATEMENT = re.compile(
     r"(?ia)\b(?:(?:insert|update|delete|merge|replace(?!\s{0,9}\()|alter|create|drop|truncate|rename|grant|revoke|attach|"
     r"detach|vacuum|copy|into|call|do|exec|execute|load|install|import|export|set|reset|reindex|lock|begin|commit|"
     r"rollback|nextval|setval|outfile|pragma|restore|kill|shutdown|dbcc|deny|reconfigure|waitfor|checkpoint|writetext|"
-    r"updatetext|openrowset|openquery|opendatasource|backup\s{1,90}(?:database|log|certificate|master|service|server)|"
-    r"(?:disable|enable)\s{1,90}trigger|(?:send|end|move)\s{1,90}(?:on\s{1,90})?conversation|receive\s{1,90}top)\b|"
+    r"updatetext|openrowset|openquery|opendatasource|setuser|raiserror|"
+    rf"backup{GAP}(?:database|log|certificate|master|service|server)|(?:disable|enable){GAP}trigger|"
+    rf"(?:send|end|move){GAP}(?:on{GAP})?conversation|get{GAP}conversation{GAP}group|receive{GAP}top|"
+    rf"next{GAP}value{GAP}for|add{GAP}(?:(?:counter{GAP})?signature|sensitivity{GAP}classification)|"
+    rf"(?:open|close){GAP}(?:symmetric|master){GAP}key|save{GAP}tran(?:saction)?)\b|"
     r"(?:dblink\w{0,60}|lo_(?:import|export|unlink|create|put|from_bytea|open|truncate)|lowrite|load_extension|"
     r"load_file|pg_(?:terminate|cancel|reload|rotate|drop|create|switch|logical_emit|promote|file|write|read|backup|"
     r"start|stop)\w{0,60}|writefile|set_config|xp_\w{1,60}|sys_(?:exec|eval)|(?:utl|dbms)_\w{1,60}(?:\.\w{1,60})?)"
     r"[\"`\]]?\s{0,90}\()"
+)
+# Of T-SQL, which takes messages out of a queue: no column of that name, as another expression stands before it
+RECEIVES = re.compile(
+    r"(?ia)(?:(?<![\w$@])(?!(?:select|distinct|all|as|from|join|where|and|or|not|on|by|having|when|then|else|case|in|like|"
+    rf"between|is|over|top|using|with|union|except|intersect)\b)[\w$@]++{GAP}|[)\]\"'`]\s*+)receive"
+    rf"(?:\s{{0,90}}[*\[\"`@]|{GAP}(?!(?:from|as|is|in|and|or|between|like|not|asc|desc|then|else|end|"
+    r"when|where|group|order|limit|having|union|join|on|left|right|inner|outer|cross|full|natural|offset|fetch|for|over|"
+    r"collate|except|intersect|minus|with|window|using|nulls|qualify|tablesample|pivot|unpivot|option)\b)[\w$])"
 )
 BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
 # The first word of a text, or a sign that no question in words begins with
@@ -347,7 +360,15 @@ def changes(text: str, known: bool) -> bool:
         return True
     if _escapes(text) or BATCH.search(bare) or (PIPES.search(bare) and THROUGH.search(bare)):
         return True
-    return WRITE_STATEMENT.search(LISTED.sub("", bare)) is not None
+    return WRITE_STATEMENT.search(LISTED.sub("", bare)) is not None or _receives(text, bare)
+
+
+def _receives(text: str, bare: str) -> bool:
+    if "receive" not in bare.lower():
+        return False
+    shown = text if bare == text else QUOTED.sub("''", text)
+    found = RECEIVES.search(shown)
+    return found is not None and "from" in shown[found.end() :].lower()
 
 
 def _bare(text: str) -> str:

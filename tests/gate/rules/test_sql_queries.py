@@ -246,7 +246,82 @@ def test_a_sentence_as_people_type_it_stays_free(text: str) -> None:
         assert judged("query", {"query": text}).verdict is Verdict.RUN
 
 
+@pytest.mark.parametrize(
+    "called",
+    [
+        "system('id')",
+        "start(1)",
+        "show('x')",
+        "next(1)",
+        "exclude(1)",
+        "2 * exclude(1)",
+        "apply(1)",
+        "fetch('http://x')",
+        "explain('x')",
+        "((describe(1)))",
+        "(" * 400 + "describe(1)",
+        "by(1)",
+        "pivot('t')",
+        "groups(1)",
+        "top(1) + top(2)",
+        "a fetch, next(1)",
+        "a, system(1) FROM t TABLESAMPLE SYSTEM (10)",
+    ],
+)
+def test_a_word_of_the_language_is_the_name_of_a_function_where_it_can_be_nothing_else(called: str) -> None:
+    for name, argument in TOOLS:
+        assert judged(name, {argument: f"SELECT {called}"}).verdict is not Verdict.RUN, (name, argument)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT NEXT VALUE FOR dbo.seq",
+        "SELECT next\nvalue\tfor s AS n",
+        "SELECT NEXT" + " " * 200 + "VALUE\u00a0FOR dbo.seq",
+        "SELECT 1 RECEIVE * FROM dbo.q",
+        "SELECT 'a' RECEIVE * FROM dbo.q",
+        "SELECT 1 RECEIVE conversation_handle, message_body FROM dbo.q",
+        "SELECT a FROM dbo.b RECEIVE CAST(message_body AS xml) FROM q",
+        "SELECT (1) RECEIVE [a] FROM q",
+        "SELECT " + "0" * 200 + " RECEIVE a FROM q",
+        "SELECT 1 ADD SIGNATURE TO p BY CERTIFICATE c",
+        "SELECT 1 ADD COUNTER SIGNATURE TO p BY CERTIFICATE c",
+        "SELECT 1 ADD SENSITIVITY CLASSIFICATION TO t.c WITH (LABEL = 'x')",
+        "SELECT 1 GET CONVERSATION GROUP @g FROM q",
+        "SELECT 1 SEND" + " " * 99 + "ON CONVERSATION h",
+        "SELECT 1 OPEN SYMMETRIC KEY k DECRYPTION BY PASSWORD = 'x'",
+        "SELECT 1 RAISERROR('x', 20, 1) WITH LOG",
+        "SELECT 1 SETUSER 'x'",
+        "SELECT 1 SAVE TRAN x",
+    ],
+)
+def test_a_statement_of_t_sql_behind_a_query_takes_a_phrase(statement: str) -> None:
+    for name, argument in (("query", "sql"), ("query_mssql", "query"), ("read_query", "query")):
+        assert judged(name, {argument: statement}).verdict is Verdict.TYPED, (name, argument)
+
+
 ANALYSTS = [
+    "SELECT * FROM t TABLESAMPLE SYSTEM (10)",
+    "SELECT * FROM t TABLESAMPLE BERNOULLI(5) REPEATABLE (3)",
+    "SELECT t.* EXCLUDE (a), u.b FROM t, u",
+    "SELECT a FROM t GROUP BY GROUPING SETS ((a), (b)) ORDER BY (a)",
+    "EXPLAIN ANALYZE VERBOSE (SELECT 1)",
+    "DESCRIBE (SELECT 1)",
+    "SELECT TOP (10) PERCENT (a) FROM t",
+    "SELECT * FROM t CROSS APPLY (SELECT 1) x",
+    "SELECT a FROM t ORDER BY a OFFSET (1) ROWS FETCH NEXT (10) ROWS ONLY",
+    "SELECT * FROM t PIVOT (SUM(a) FOR b IN ([x], [y])) p",
+    "SELECT * FROM (SELECT 1) s UNPIVOT (a FOR b IN (x, y)) p",
+    "SELECT lag(a) IGNORE NULLS OVER (ORDER BY c) FROM t",
+    "SELECT * FROM t USE KEY (k) WHERE a = 1",
+    "SELECT * FROM t FOR SYSTEM_TIME AS OF ('2024-01-01')",
+    "SELECT receive FROM t",
+    "SELECT a receive, b AS receive FROM t WHERE receive > 1 AND t.receive IS NULL ORDER BY receive DESC",
+    "SELECT count(*) receive FROM receive r",
+    "SELECT u.receive id, receive * 2 FROM users u",
+    "SELECT next, value, start, system FROM t WHERE note = 'we receive goods from them'",
+    "SELECT filter(a, x -> x > 1) FROM t",
     "SELECT date_trunc('month', created_at) AS month, count(*) AS orders, sum(total) AS revenue\nFROM orders\nWHERE created_at >= now() - interval '12 months'\nGROUP BY 1\nORDER BY 1;",
     "SELECT u.id, u.email, coalesce(sum(o.total), 0)::numeric(12, 2) AS spent FROM users u LEFT JOIN orders o ON o.user_id = u.id GROUP BY u.id, u.email HAVING count(o.id) > 3 ORDER BY spent DESC LIMIT 20",
     "SELECT id, payload->>'type' AS kind, payload#>>'{customer,name}' AS name FROM events WHERE payload @> '{\"type\": \"refund\"}'",
