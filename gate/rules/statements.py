@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import CallClass, Json
+from gate.rules.graphql import DOCUMENTS, GRAPHQL, mutates
 from gate.rules.json_texts import parsed
 from gate.rules.sql_functions import calls_unknown_function
 from gate.rules.sql_queries import READS, has_call, is_query
@@ -245,12 +246,20 @@ def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
     if prose and tool & DATABASE <= ASKING and LISTING.match(text):
         return is_clear_change(text, CLEAR_AS_PROSE)  # “describe how to install it”
     if prose or tool & DATABASE <= WEAK:
-        clear = not prose and (CALLS.search(text) or CLEAR.search(_bare(text)))
+        clear = not prose and (_calls_change(tool, keys, text) or CLEAR.search(_bare(text)))
         return bool(clear) or changes(text, False)
     # It may be of any language of a database: what is not known to look alone asks.
     if LOOKS.match(text):
-        return bool(CALLS.search(text) or WRITE_STATEMENT.search(text) or "remove" in text.lower())
+        clear = _calls_change(tool, keys, text) or WRITE_STATEMENT.search(text)
+        return bool(clear) or "remove" in text.lower()
     return changes(text, True)
+
+
+def _calls_change(tool: Keys, keys: Keys, text: str) -> bool:
+    """Whether a text of another language calls or states a change."""
+    if keys & STATEMENTS and CALLS.search(text):
+        return True
+    return mutates(text, bool(tool & GRAPHQL or keys & DOCUMENTS or (keys & STATEMENTS and tool & DATABASE)))
 
 
 def _may_do_more(tool: Keys, keys: Keys, text: str, says_sql: bool) -> bool:
@@ -307,7 +316,7 @@ def _class_of_text(tool: Keys, keys: Keys, text: str) -> CallClass:
         return (
             CallClass.DESTRUCTIVE if tool & DATABASE or (said and WHOLE.fullmatch(text)) else CallClass.WRITE
         )
-    if is_clear_change(text) or (said and CALLS.search(text)):
+    if is_clear_change(text) or _calls_change(tool, keys, text):
         gated = tool & DATABASE or keys & SQL or (keys & STATEMENTS and GATED.search(_bare(text)))
         return CallClass.DESTRUCTIVE if gated else CallClass.WRITE
     if keys & SQL and changes(text, True):
