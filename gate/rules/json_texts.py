@@ -45,6 +45,17 @@ def _read(text: str, depth: int) -> Json:
         return [text, *SECRET_NAMES[:1]]
 
 
+def pairs_of(value: Json) -> list[tuple[str, Json]] | None:
+    """The fields of an object; one in a text has come as a list of them."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if not isinstance(value, list) or not value:
+        return None
+    pairs = [(one[0], one[1]) for one in value if isinstance(one, list) and len(one) == 2]
+    names = [(name, item) for name, item in pairs if isinstance(name, str)]
+    return names if len(names) == len(value) else None
+
+
 def is_json(text: str) -> bool:
     """Whether a text is JSON as a whole, one value or several."""
     if not text.startswith(BEGINS, _end_of_gap(text, 0)) or len(text) > LONGEST_JSON:

@@ -7,11 +7,12 @@ alike. Of a text that is known as a statement all is judged; of any other only w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from gate.rules.action import CallClass, Json
 from gate.rules.graphql import DOCUMENTS, GRAPHQL, mutates
-from gate.rules.json_texts import parsed
+from gate.rules.json_texts import pairs_of, parsed
+from gate.rules.mongo_commands import MONGO, commands_change, is_plain_command
 from gate.rules.sql_functions import calls_unknown_function
 from gate.rules.sql_queries import READS, has_call, is_query
 from gate.rules.tool_names import words
@@ -147,7 +148,8 @@ RARE = {
 }
 # Calls and clauses of other languages that change something, after what they change
 CALLS = re.compile(
-    r"(?i)\.(?:delete|drop|insert|update|remove|replace|save|rename|create|bulkWrite|findOneAnd)\w{0,30}\s{0,9}\(|"
+    r"(?i)\.(?:delete|drop|insert|update|remove|replace|save|rename|create|bulkWrite|find(?:One)?And|"
+    r"mapReduce)\w{0,30}\s{0,9}\(|"
     r"\bmutation\b\s{0,9}\w{0,60}\s{0,9}[({]|[)}]\s{0,9}(?:detach\s{1,9})?delete\b|"
     r"[)}]\s{0,9}(?:set|remove)\s{1,9}\w{1,60}\s{0,9}[.:+=]|(?:\A|[)}])\s{0,9}(?:create|merge)\s{0,9}\("
 )
@@ -230,6 +232,10 @@ def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> Cal
         tool & DATABASE and any(_is_change(tool, keys, text) for keys, text in stated)
     ):
         return CallClass.DESTRUCTIVE
+    if tool & MONGO and commands_change(args):
+        return CallClass.DESTRUCTIVE
+    if is_plain_command(args):
+        found.append(CallClass.DESTRUCTIVE if tool & DATABASE else CallClass.WRITE)
     if not stated and tool & DATABASE - ASKING and any(_may_change(tool, text) for _, text in texts):
         found.append(CallClass.WRITE)
     says_sql = bool(texts) and SAYS_SQL.search(about) is not None
@@ -332,7 +338,7 @@ def _texts(value: Json) -> Iterator[tuple[Keys, str]]:
         keys, one = left.pop()
         if isinstance(one, str):
             yield keys, one
-        elif (pairs := _pairs(one)) is not None:
+        elif (pairs := pairs_of(one)) is not None:
             for name, item in pairs:
                 inner = _words(name)
                 left.append((keys | inner if inner <= WITHIN else inner, item))
@@ -340,17 +346,6 @@ def _texts(value: Json) -> Iterator[tuple[Keys, str]]:
                     yield frozenset({name} & STAGE), name
         elif isinstance(one, list):
             left += ((keys, item) for item in one)
-
-
-def _pairs(value: Json) -> list[tuple[str, Json]] | None:
-    """The fields of an object; one in a text has come as a list of them."""
-    if isinstance(value, Mapping):
-        return list(value.items())
-    if not isinstance(value, list) or not value:
-        return None
-    pairs = [(one[0], one[1]) for one in value if isinstance(one, list) and len(one) == 2]
-    names = [(name, item) for name, item in pairs if isinstance(name, str)]
-    return names if len(names) == len(value) else None
 
 
 def _words(name: str) -> Keys:

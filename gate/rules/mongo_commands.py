@@ -1,0 +1,179 @@
+"""Commands of MongoDB: whether an object, or a text of its shell, may be one that changes something.
+
+The first field of an object makes a command of it, or else the object is a filter, whose fields may be called anything.
+Of the methods and functions of the shell only those pass that are known to look.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gate.rules.action import Json
+from gate.rules.json_texts import pairs_of, parsed
+from gate.rules.sql_queries import has_call
+from gate.rules.tool_names import words
+
+MONGO = frozenset({"mongo", "mongodb", "mongosh"})
+# Names of what an object stands in that is never taken for a command
+FILTERS = frozenset(
+    "collation criteria fields filter filters hint match options pipeline projection selector sort where".split()
+)
+# Names of what one may stand in within another object
+AROUND = frozenset(
+    "body command commands content document input operation operations queries query request statement".split()
+)
+STATED = frozenset("command commands q queries query statement statements".split())  # where it is expected
+COMMANDS = frozenset(
+    """
+    $eval abortmovecollection abortreshardcollection aborttransaction abortunshardcollection addshard addshardtozone
+    applyops authenticate authschemaupgrade autocompact autosplitvector balancerstart balancerstop bulkwrite captrunc
+    cleanuporphaned cleanupreshardcollection cleanupstructuredencryptiondata clearjumboflag clearlog clone
+    clonecollection clonecollectionascapped collmod commitreshardcollection committransaction compact
+    compactstructuredencryptiondata configurecollectionbalancing configurefailpoint configurequeryanalyzer
+    connpoolsync converttocapped copydb copydbgetnonce coordinatecommittransaction cpuload create createindexes
+    createrole createsearchindex createsearchindexes createuser createview delete deleteindexes diaglogging
+    disablesharding drop dropallrolesfromdatabase dropallusersfromdatabase dropconnections dropdatabase dropindex
+    dropindexes droprole dropsearchindex dropuser emptycapped enablesharding endsessions eval findandmodify
+    flushrouterconfig forceerror fsync fsyncunlock getnonce godinsert grantprivilegestorole grantrolestorole
+    grantrolestouser insert invalidateusercache journallatencytest killallsessions killallsessionsbypattern
+    killcursors killop killsessions logapplicationmessage logout logrotate makesnapshot mapreduce
+    mergeallchunksonshard mergeauthzcollections mergechunks movechunk movecollection moveprimary moverange
+    oidcrefreshkeys plancacheclear plancacheclearfilters plancachesetfilter profile refinecollectionshardkey
+    refreshlogicalsessioncachenow refreshsessions reindex removequerysettings removeshard removeshardfromzone
+    renamecollection repairdatabase replsetabortprimarycatchup replsetfreeze replsetinitiate replsetmaintenance
+    replsetreconfig replsetrequestvotes replsetresizeoplog replsetstepdown replsetstepup replsetsyncfrom
+    replsetupdateposition reseterror resetplacementhistory reshardcollection resync revokeprivilegesfromrole
+    revokerolesfromrole revokerolesfromuser rotatecertificates saslcontinue saslstart setaudit setauditconfig
+    setallowmigrations setclusterparameter setcommittedsnapshot setdefaultrwconcern setfeaturecompatibilityversion
+    setfreemonitoring setindexcommitquorum setparameter setprofilinglevel setquerysettings setshardversion
+    setuserwriteblockmode shardcollection shutdown sleep split splitchunk startrecordingtraffic startsession
+    stoprecordingtraffic touch transitionfromdedicatedconfigserver transitiontodedicatedconfigserver
+    transitiontocatalogshard unsetsharding unshardcollection update updaterole updatesearchindex updateuser
+    updatezonekeyrange validate voteabortindexbuild votecommitindexbuild
+    """.split()
+)
+INTERNAL = ("_configsvr", "_shardsvr", "_recvchunk", "_migrate", "_transfer", "_movechunk", "_flush", "_kill")
+# Commands that no query of another language begins like, and the field that they do not go without
+BESIDE = {
+    "delete": "deletes",
+    "update": "updates",
+    "insert": "documents",
+    "bulkwrite": "ops",
+    "findandmodify": "",
+    "dropdatabase": "",
+    "renamecollection": "",
+}
+
+# Methods and functions of the shell that look, and constructors of values
+LOOKING = frozenset(
+    """
+    aggregate allowDiskUse batchSize BinData Code collation comment count countDocuments currentOp dataSize Date
+    DBRef Decimal128 distinct Double estimatedDocumentCount explain find findOne getCollection getCollectionInfos
+    getCollectionNames getDBNames getIndexes getIndexKeys getIndices getName getProfilingStatus getRole getRoles
+    getShardDistribution getSiblingDB getTime getUser getUsers hasNext HexData hello hint hostInfo indexStats Int32
+    isCapped isMaster ISODate itcount latencyStats limit listIndexes Long max MaxKey maxTimeMS min MinKey next
+    noCursorTimeout now NumberDecimal NumberInt NumberLong ObjectId pretty print printjson projection readConcern
+    readPref RegExp returnKey serverBuildInfo serverStatus showRecordId size skip sort stats storageSize Timestamp
+    toArray toISOString toString totalIndexSize totalSize tryNext UUID valueOf version
+    """.split()
+)
+SHELL = re.compile(r"(?<![\w$.])db\s*+(?:[.\[?]|\Z)")
+SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b|with\s{1,90}\w)")  # judged as such
+OBJECT = re.compile(r"[\s(\[,;]*+\{")
+QUOTED = re.compile(r"\"[^\"\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+\"|'[^'\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+'")
+# What stands before a bracket: a name, or what ends what else may be called
+CALLED = re.compile(r"((?<![\w$])[\w$]++|[\])\"'`./\\?])\s*+\(")
+# Comments, other quotes, names of fields that are worked out, and another value for a name
+UNCLEAR = re.compile(r"//|/\*|<!--|-->|`|\]\s{0,90}:|(?<![=!<>])=(?![=>])")
+# Escapes that a `$out` or `$merge` may be written with; those of patterns are none
+ESCAPE = re.compile(r"\\(?![\\dwsSWDBb.$^(){}\[\]|?*+/\"'-])")
+# The first field of each object that stands by itself, and whether its value is one of operators
+FIRST = re.compile(
+    r"(?:\A|[}\]);])[\s(\[,;]*+\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(\}))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
+)
+
+
+def commands_change(args: Json) -> bool:
+    """Whether a call of a tool for MongoDB may hold a command, or a text of the shell, that changes something."""
+    return any(_changes(keys, one) for keys, one in _stated(parsed(args)))
+
+
+def is_plain_command(args: Json) -> bool:
+    """Whether an argument that is called like a statement holds what can hardly be anything but such a command."""
+    return any(keys & STATED and _is_plain(one) for keys, one in _stated(parsed(args)))
+
+
+def _stated(value: Json) -> Iterator[tuple[frozenset[str], Json]]:
+    """Each text and object that may be a command, with the words of the name that it stands under."""
+    left: list[tuple[frozenset[str], Json]] = [
+        (frozenset(words(name[:100])), one) for name, one in pairs_of(value) or ()
+    ]
+    while left:
+        keys, one = left.pop()
+        pairs = pairs_of(one)
+        if pairs is not None or isinstance(one, str):
+            yield keys, one
+        for name, item in pairs or ():
+            inner = frozenset(words(name[:100]))
+            if inner & AROUND:
+                left.append((keys | inner, item))
+        if pairs is None and isinstance(one, list):
+            left += ((keys, item) for item in one)
+
+
+def _changes(keys: frozenset[str], value: Json) -> bool:
+    if isinstance(value, str):
+        return _text_changes(value, keys)
+    pairs = pairs_of(value)
+    return not keys & FILTERS and bool(pairs) and _is_command(*pairs[0])  # type: ignore[index]
+
+
+def _is_command(name: str, value: Json) -> bool:
+    """Whether a field makes a command that changes something of the object that it is the first one of."""
+    return _changes_by_name(name) and not _of_operators(value)
+
+
+def _changes_by_name(name: str) -> bool:
+    name = name.lower()
+    return name in COMMANDS or name.startswith(INTERNAL)
+
+
+def _of_operators(value: Json) -> bool:
+    """Whether a value is what a filter asks of a field: `{"$exists": true}`."""
+    pairs = pairs_of(value)
+    return bool(pairs) and all(name.startswith("$") for name, _ in pairs or ())
+
+
+def _is_plain(value: Json) -> bool:
+    if isinstance(value, str):
+        found = FIRST.match(value)
+        name = (found[1] or found[2] or found[3] or "").lower() if found else ""
+        return name in BESIDE and BESIDE[name] in value.lower()
+    pairs = pairs_of(value) or [("", None)]
+    first = pairs[0][0].lower()
+    return first in BESIDE and (not BESIDE[first] or any(name.lower() == BESIDE[first] for name, _ in pairs))
+
+
+def _text_changes(text: str, keys: frozenset[str]) -> bool:
+    """Whether a text that is no JSON may change something, where it is written as the shell takes it."""
+    is_object = OBJECT.match(text) is not None
+    calls = keys & STATED and has_call(text) and not SQL.match(text)
+    if not (is_object or calls or SHELL.search(text)):
+        return False
+    if is_object and not keys & FILTERS and any(map(_is_command_in_text, FIRST.finditer(text))):
+        return True
+    bare = text if "\\" in text else QUOTED.sub('""', text)
+    if UNCLEAR.search(bare) or ESCAPE.search(text):
+        return True
+    bare = text if "/" in bare else bare  # what is a pattern may hold one of two quotes
+    return any(found[1] not in LOOKING for found in CALLED.finditer(bare))
+
+
+def _is_command_in_text(found: re.Match[str]) -> bool:
+    """Whether the first field of an object is that of a command that changes something, or cannot be told."""
+    quoted, single, plain, empty, operators = found.groups()
+    name = quoted or single or plain
+    if name is None:
+        return empty is None
+    return _changes_by_name(name) and operators is None

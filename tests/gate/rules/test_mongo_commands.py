@@ -1,0 +1,191 @@
+"""Commands of MongoDB and texts of its shell: those that are not known to look are typed for."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gate.rules.action import CallClass, Json
+from gate.rules.statements import class_of_statements
+from gate.rules.tool_names import words
+
+TOOLS = [
+    ("mongodb_query", "query"),
+    ("query_mongodb", "query"),
+    ("query_mongo", "query"),
+    ("mongodb", "query"),
+    ("mongosh_get", "query"),
+    ("mongodb_find", "q"),
+    ("mongodb_get", "input"),
+]
+COMMANDS: list[Json] = [
+    '{"dropDatabase": 1}',
+    '{"delete":"users","deletes":[{"q":{},"limit":0}]}',
+    '{"update":"users","updates":[{"q":{},"u":{"$set":{"admin":true}}}]}',
+    '{"insert":"users","documents":[{"a":1}]}',
+    '{"findAndModify":"users","query":{},"remove":true}',
+    '{"findandmodify":"users"}',
+    '{"mapReduce":"a","map":"x","reduce":"y","out":"b"}',
+    '{"drop":"users"}',
+    '[{"drop":"users"}]',
+    '{"command":{"drop":"users"}}',
+    '{"$query":{"drop":"users"}}',
+    '{"shutdown":1}',
+    '{"$eval":"x"}',
+    '{"replSetReconfig":{"_id":"x"}}',
+    '{"killAllSessions":[]}',
+    '{"_configsvrAddShard":"x"}',
+    '{"\\u0064rop": "x"}',
+    '{"ping":1}{"drop":"x"}',
+    {"delete": "users", "deletes": []},
+    [{"ping": 1}, {"drop": "users"}],
+    {"command": {"drop": "users"}},
+    {"statement": ["{dropDatabase: 1}"]},
+    '{delete: "users", deletes: [{q: {}, limit: 0}]}',
+    "{'delete': 'users'}",
+    "{dropDatabase: 1}",
+    '{renameCollection: "a.b", to: "a.c"}',
+    '{/* a */drop: "x"}',
+    '{["dr"+"op"]: "x"}',
+    "{'\\x64rop': 'x'}",
+    '{ping: 1}; {drop: "x"}',
+    '({drop: "x"})',
+]
+SHELL = [
+    "db.users.findAndModify({query: {a: 1}, new: true})",
+    "db.users.mapReduce(f, g, {out: 'x'})",
+    "db.users.watch()",
+    "db.runCommand({drop: 'x'})",
+    "db.setProfilingLevel(2)",
+    "db.a.find(db.fsyncLock())",
+    "db.a.getPlanCache().clear()",
+    "db.a.find().next(); db.adminCommand({shutdown: 1})",
+    "db.users.stats({}); db.users.hideIndex('x')",
+    'db["users"].drop()',
+    'db.users.find({a: db.b["drop"]()})',
+    'return db.a["drop"]()',
+    '{a: db.b["drop"]()}',
+    "db.users.find({}).forEach(d => db.x['insertOne'](d))",
+    "db.users.find(eval('x'))",
+    "db.a.stats(new Function('x')())",
+    "{$where: (() => {})()}",
+    "db.a.find(x => { while(1); })",
+    'db.a.find(/"/, db.b["drop"](1), /"/)',
+    "db.a.find(db.b.drop // find\n())",
+    "db.a.find(db.b.drop <!-- find\n())",
+    "db.a.find(db.b.drop/**/())",
+    "db.a.find(db.b.drop``)",
+    "db.a.find(db.b.drop?.())",
+    "db.a.find(1); db.a.find = db.a.drop; db.a.find()",
+    'db.users.aggregate([{$match: {}}, {"$o\\u0075t": "x"}])',
+    'db.users.aggregate([{"$\\out": "x"}])',
+    'db.users.aggregate([{["$" + "out"]: "x"}])',
+]
+
+
+@pytest.mark.parametrize("text", [*COMMANDS, *SHELL])
+def test_a_command_that_changes_something_is_typed_for(text: Json) -> None:
+    for name, argument in TOOLS:
+        assert class_of_statements(words(name), {argument: text}) is CallClass.DESTRUCTIVE, (name, argument)
+
+
+LOOKS: list[Json] = [
+    "{}",
+    "[]",
+    '{"status":"new"}',
+    '{"find":"users","filter":{"a":1}}',
+    '{"aggregate":"users","pipeline":[{"$match":{"a":1}}],"cursor":{}}',
+    '{"count":"users"}',
+    '{"distinct":"users","key":"a"}',
+    '{"listCollections":1}',
+    '{"dbStats":1}',
+    '{"collStats":"users"}',
+    '{"ping":1}',
+    '{"explain":{"find":"users"}}',
+    '{"update":{"$exists":true}}',
+    '{"status":"new","update":"x","deleted":false}',
+    '{"createdAt":{"$gte":{"$date":"2026-01-01T00:00:00Z"}}}',
+    '{"name":{"$regex":"^a\\\\d+(b|c)$"}}',
+    '[{"$match":{"a":1}},{"$sort":{"update":-1}}]',
+    {"status": "new", "$or": [{"update": "x"}, {"delete": True}]},
+    "{status: 'new'}",
+    "{ age: { $gt: 30 }, 'address.city': \"Berlin\" }",
+    "{_id: ObjectId('65a')}",
+    "{ created: { $gte: ISODate('2026-01-01'), $lt: new Date() } }",
+    "{name: /^a.*b$/i}",
+    "db.users.find({})",
+    "db.users.find({status: 'new'})",
+    "db.users.findOne({_id: ObjectId('x')})",
+    "db.users.find({a: 1}, {b: 1}).sort({c: -1}).limit(5).toArray()",
+    "db.users.countDocuments({a: {$gt: 5}})",
+    "db.users.distinct('country', {active: true})",
+    "db.users.aggregate([{$match: {a: 1}}, {$group: {_id: '$b', total: {$sum: '$c'}}}])",
+    "db.users.aggregate([\n  { $match: { a: 1 } },\n  { $project: { updatedAt: 1, n: { $size: '$orders' } } }\n])",
+    "db.users.estimatedDocumentCount()",
+    "db.users.getIndexes()",
+    "db.users.stats()",
+    "db.users.find({name: 'Bob (Jr)'}).pretty()",
+    "db.users.find({}).explain('executionStats')",
+    "db.users.find({site: 'https://a.example/x'})",
+    "db.users.find({name: {$regex: '^\\\\d+'}})",
+    "db.orders.find({total: {$gte: NumberDecimal('5.0')}}).hint('total_1').maxTimeMS(500)",
+    "find all users",
+    "find users (active)",
+    "show collections",
+    "WITH x AS (SELECT sum(a) AS n FROM t) SELECT n FROM x",
+    "how many users signed up in May?",
+]
+
+
+@pytest.mark.parametrize("text", LOOKS)
+def test_what_only_looks_runs_without_a_card(text: Json) -> None:
+    for name, argument in (*TOOLS, ("mongodb_find", "filter"), ("mongodb_aggregate", "pipeline")):
+        assert class_of_statements(words(name), {argument: text}) is CallClass.READ, (name, argument)
+
+
+def test_a_filter_is_no_command_whatever_its_fields_are_called() -> None:
+    for argument in ("filter", "projection", "sort"):
+        for value in ({"update": 1}, '{"delete": "x"}', "{create: 1}"):
+            args: Json = {"collection": "a", argument: value}
+            assert class_of_statements(["mongodb", "find"], args) is CallClass.READ, (argument, value)
+
+
+def test_a_text_that_begins_with_a_list_is_no_text_of_the_shell() -> None:
+    for text in ("[notes](docs/a.md) of [2026]", "[a]\npath = x (old)"):
+        assert class_of_statements(["mongodb", "search"], {"text": text}) is CallClass.READ
+
+
+def test_a_plain_command_is_known_whatever_its_tool_is_called() -> None:
+    for text in (COMMANDS[1], COMMANDS[2], COMMANDS[4], COMMANDS[18], COMMANDS[22]):
+        assert class_of_statements(["query"], {"query": text}) is CallClass.DESTRUCTIVE
+        assert class_of_statements(["query", "database"], {"query": text}) is CallClass.DESTRUCTIVE
+        assert class_of_statements(["get", "data"], {"query": text}) is CallClass.WRITE
+    for other in ('{"delete": {"id": 1}}', {"update": "x", "status": "new"}, {"insert": True}):
+        assert class_of_statements(["query"], {"query": other}) is CallClass.READ
+
+
+@pytest.mark.slow(but=1)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{a:" * 33_000,
+        "){" * 50_000,
+        "}" + "(" * 99_000,
+        "db." * 33_000,
+        "db.a.find(" * 10_000,
+        "db.a.find('" * 9_000,
+        "db.find" + " " * 99_000 + "(",
+        "{a" + " " * 99_000,
+        "] " * 50_000,
+        '{"a":' * 3_000,
+        "db.a.find({b: /" + "/" * 99_000,
+    ],
+)
+def test_no_text_of_the_shell_takes_long_to_be_judged(text: str) -> None:
+    def took() -> float:
+        began = time.process_time()
+        class_of_statements(["query", "mongodb"], {"sql": text, "text": text, "query": text})
+        return time.process_time() - began
+
+    assert min(took() for _ in range(3)) < 0.5
