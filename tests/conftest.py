@@ -18,6 +18,7 @@ from unittest.mock import patch
 import pytest
 import redis
 from _pytest.runner import runtestprotocol
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
 from bot.embedded_redis import EmbeddedRedis, launch
@@ -43,6 +44,8 @@ WAITING = (
 )
 LONG = "tests/browser/"
 PATIENCE = 20.0  # seconds
+# An example may take 0.2 s of a machine that others use, too: what is slow is measured in CPU time, elsewhere.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 STALLED = pytest.StashKey[bool]()  # of a test: it failed because the product held up the event loop
 
 
@@ -59,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Workers of xdist are told their place by the one that starts them. No garbage is collected until all tests are
     found: it took half of the time for that."""
     gc.disable()
+    settings.load_profile("untimed")
     chosen = config.option.basetemp is not None or hasattr(config, "workerinput")
     if not chosen and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         home = tempfile.mkdtemp(prefix="countersign-", dir=MEMORY)

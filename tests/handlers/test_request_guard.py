@@ -232,7 +232,7 @@ SCRAPS = st.recursive(
 
 
 async def test_no_signed_json_at_all_is_a_fault_of_ours(http: Edge, line: ClientSession) -> None:
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(st.dictionaries(st.sampled_from(KEYS), SCRAPS, max_size=8))
     def draw(body: dict[str, Any]) -> None:
         drawn.append(json.dumps(body))

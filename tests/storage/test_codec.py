@@ -50,12 +50,12 @@ PACKED = [
     Person,
     Lease,
 ]
-ON_A_DATABASE = settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
+ON_A_DATABASE = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("hint", PACKED, ids=str)
 @given(data=st.data())
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_every_packed_value_comes_back(hint: Any, data: st.DataObject) -> None:
     value = data.draw(any_of(hint))
     assert loads(hint, dumps(hint, value)) == value

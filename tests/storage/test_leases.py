@@ -60,7 +60,7 @@ async def test_a_lease_is_there_under_its_name_until_it_is_dropped(leases: Redis
 
 
 @given(lease=any_of(Lease))
-@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 def test_every_lease_comes_back(redis_url: str, lease: Lease) -> None:
     one = replace(lease, action="a1", session=LEASE.session)
 

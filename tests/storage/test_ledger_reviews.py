@@ -71,7 +71,7 @@ async def test_reviews_of_another_team_are_not_found(ledger: SqlLedger) -> None:
     assert len(await ledger.reviews.by("T2", "U1")) == 1
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=json_values)
 async def test_whatever_was_reviewed_is_kept_whole(ledger: SqlLedger, data: Any) -> None:
     await record(ledger, original_data=data, modified_data={"x": data})

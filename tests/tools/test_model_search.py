@@ -198,7 +198,7 @@ async def test_the_tools_are_sent_in_one_order_however_they_are_listed() -> None
 TEXTS = st.text("ab_-.é/", min_size=1, max_size=40)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8, unique=True))
 def test_every_tool_has_a_unique_name_that_providers_accept(pairs: list[tuple[str, str]]) -> None:
     specs = [tool(server, name, Hints(read_only=True)) for server, name in pairs]

@@ -368,7 +368,7 @@ async def test_a_turn_is_over_after_its_first_reply(planner: Phrases) -> None:
     assert (await planner.reply(again, PlannerContext("list"), ())).reply == Done()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=st.text(max_size=200))
 def test_any_text_gets_a_reply(text: str, planner: Phrases) -> None:
     assert isinstance(understood(planner, text), Propose | Say | ListPending | Clarify)
@@ -406,7 +406,7 @@ WORDS += [
 ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=14), glue=st.sampled_from([" ", ""]))
 def test_any_jumble_of_its_own_words_gets_a_reply(words: list[str], glue: str, planner: Phrases) -> None:
     assert isinstance(understood(planner, glue.join(words)), Propose | Say | ListPending | Clarify)
@@ -417,7 +417,7 @@ values = st.text(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(content=values, path=values)
 def test_quoted_values_come_through_unchanged(content: str, path: str, planner: Phrases) -> None:
     expected = [("write_file", {"path": path, "content": content})]
@@ -429,7 +429,7 @@ def test_quoted_values_come_through_unchanged(content: str, path: str, planner: 
             assert calls(understood(planner, text)) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(content=values.filter(lambda text: "```" not in text and not text.endswith("`")))
 def test_a_block_comes_through_but_for_the_line_break_that_opens_it(content: str, planner: Phrases) -> None:
     found = calls(understood(planner, f"write to a.md: ```\n{content}```"))

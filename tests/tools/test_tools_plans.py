@@ -328,7 +328,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(words=st.lists(st.sampled_from(PIECES), max_size=14))
 def test_whatever_is_said_of_a_plan_is_answered(words: list[str], planner: Phrases) -> None:
     steps = rebuilt_plan(None, planner_plan(planner))[0]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tools import strict_config
@@ -46,7 +46,6 @@ def test_a_file_has_the_same_values_as_in_pyyaml(path: Path) -> None:
     assert Document.read(path).data == yaml.safe_load(path.read_text("utf-8"))
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none()

@@ -123,7 +123,7 @@ def one(schema, required=True):
     st.dictionaries(st.text(max_size=12), VALUES, max_size=8),
     st.data(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_form_submitted_unchanged_gives_the_arguments_back_byte_for_byte(properties, args, data):
     names = sorted({*properties, *args})
     args |= data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(properties, VALUES)))

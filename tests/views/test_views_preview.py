@@ -51,7 +51,7 @@ def found(elements):
 
 @given(st.dictionaries(st.text(max_size=20), JSON, max_size=6))
 @example({"No arguments": []})
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_every_leaf_is_recoverable_from_what_is_shown(args):
     expected = sorted((path, text_of(value)) for path, value in leaves(args))
     assert found(whole(Preview("s", "v", facts(args)))) == expected
@@ -59,7 +59,7 @@ def test_every_leaf_is_recoverable_from_what_is_shown(args):
 
 @given(st.dictionaries(st.text(max_size=8), st.text(min_size=500, max_size=9000), min_size=1, max_size=3))
 @example({"expected_top": "a" * 600})
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_long_preview_is_shown_by_the_card_or_by_the_modal(args):
     asked = action(
         Preview("s", "Write", facts(args)), verdict=Verdict.TYPED, phrase="write 7F3K", cls="destructive"

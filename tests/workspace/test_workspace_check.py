@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace import check
@@ -422,7 +422,6 @@ def broken(payload: Any, place: tuple[Any, ...], value: Any) -> Any:
 SMALL = [payload for payload in (*GOOD_MESSAGES.values(), *GOOD_VIEWS.values()) if len(places(payload)) < 200]
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_no_payload_however_broken_breaks_the_validator(data: st.DataObject) -> None:
     whole = data.draw(st.sampled_from(SMALL))

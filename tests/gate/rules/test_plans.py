@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.rules import plans
@@ -228,7 +228,6 @@ def test_a_result_must_come_from_a_step_before():
     assert list(plans.out_of_order((own,)))
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=20_000), max_size=4), st.text(max_size=10_000))
 def test_what_is_kept_of_a_result_is_bounded(structured, text):
     kept = plans.with_result(plan(step("s1")), step("s1"), text, structured)
@@ -317,7 +316,6 @@ def test_one_step_cannot_be_kept_twice():
 # Plans changed by people
 
 
-@settings(deadline=None)
 @given(st.permutations(range(5)))
 def test_any_order_can_be_asked_for(order):
     left = [step(f"s{n}") for n in range(5)]
@@ -325,7 +323,6 @@ def test_any_order_can_be_asked_for(order):
     assert [one.id for one in apply_changes(plan(*left), changes)] == [f"s{n}" for n in order]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 4), st.integers(1, 5))
 def test_one_step_is_moved_and_the_others_close_up(which: int, place: int):
     left = [step(f"s{n}") for n in range(5)]

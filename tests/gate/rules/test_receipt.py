@@ -53,7 +53,7 @@ def put(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
 
 
 PLACES = list(places(Proposal))
-EACH = settings(max_examples=15, deadline=None)
+EACH = settings(max_examples=15)
 
 
 def test_the_places_reach_what_people_see_in_a_preview() -> None:

@@ -532,9 +532,7 @@ async def _safely(work: Callable[..., Awaitable[None]], run: Run) -> BaseExcepti
 def play(template: Path, server: EmbeddedRedis, examples: int, steps: int, **more: Any) -> None:
     Machine.template, Machine.server = template, server
     quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-    chosen = settings(
-        max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=quiet, **more
-    )
+    chosen = settings(max_examples=examples, stateful_step_count=steps, suppress_health_check=quiet, **more)
     run_state_machine_as_test(Machine, settings=chosen)
 
 
