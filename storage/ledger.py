@@ -58,7 +58,17 @@ from storage.posted_messages import (
 from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.reviews import Reviews
 from storage.row_macs import row_macs_of
-from storage.rows import loaded, to_actions, to_joined_turn, to_line, to_task, to_turn, to_voted, to_votes
+from storage.rows import (
+    loaded,
+    to_actions,
+    to_joined_turn,
+    to_line,
+    to_one_task,
+    to_tasks,
+    to_turn,
+    to_voted,
+    to_votes,
+)
 from storage.server_questions import Questions
 from storage.statements import (
     ACTION,
@@ -318,8 +328,7 @@ class SqlLedger:
         return row.id if row else ""
 
     async def task(self, task_id: str) -> Task | None:
-        row = await self._one(TASK, of=task_id)
-        return to_task(row) if row and self.seals.holds(task_tables.tasks, row) else None
+        return await to_one_task(await self._one(TASK, of=task_id), self.seals)
 
     async def opening(self, session: Session, requester: str) -> ThreadContext:
         day = datetime.now(UTC) - timedelta(days=1)  # what is older is not being worked on
@@ -329,14 +338,12 @@ class SqlLedger:
 
     async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
-        return self._tasks(rows)
+        return await to_tasks(rows, self.seals)
 
     async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
         (rows,) = await self._ask(ASKING, team=team, requester=user)
-        return tuple((to_task(row), row.due) for row in rows if self.seals.holds(task_tables.tasks, row))
-
-    def _tasks(self, rows: Sequence[Row[Any]]) -> tuple[Task, ...]:
-        return tuple(to_task(row) for row in rows if self.seals.holds(task_tables.tasks, row))
+        due = {row.id: row.due for row in rows}
+        return tuple((task, due[task.id]) for task in await to_tasks(rows, self.seals))
 
     async def history(
         self, session: Session, since: datetime, limit: int = 30, but: str = ""

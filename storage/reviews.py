@@ -18,7 +18,7 @@ from storage.columns import clock
 from storage.pending import held_actions
 from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
 from storage.row_macs import RowMacs
-from storage.rows import PAGE_CHARS, loaded, plain, size, to_actions, to_task
+from storage.rows import PAGE_CHARS, loaded, plain, size, to_actions, to_tasks
 from storage.tables import actions
 from storage.task_tables import tasks
 
@@ -83,8 +83,7 @@ class Reviews:
         held = select(actions).where(HELD, actions.c.team == team)
         after = select(tasks).where(IN_REVIEW, tasks.c.team == team)
         found, kept, paused = await self._ask(before, held, after)
-        reviewed = tuple(to_task(row) for row in paused if self._seals.holds(tasks, row))
-        return await to_actions([*found, *kept], self._seals), reviewed
+        return await to_actions([*found, *kept], self._seals), await to_tasks(paused, self._seals)
 
     async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(held_actions(team, user))

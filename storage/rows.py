@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
@@ -33,6 +33,7 @@ from gate.rules.task import (
 from storage.columns import Stored, clock, unpacked
 from storage.row_macs import RowMacs
 from storage.tables import actions, exchanges, turns, votes
+from storage.task_tables import tasks
 
 T = TypeVar("T")
 LARGE = 100_000  # characters of rows: reading these takes 20 ms
@@ -112,13 +113,13 @@ def to_action(row: Row[Any], seals: RowMacs | None = None) -> Action:
 
 
 async def to_actions(rows: Sequence[Row[Any]], seals: RowMacs | None = None) -> tuple[Action, ...]:
-    """The actions of rows; beside the event loop where they are large, as one can take 0.1 s."""
-    read = partial(_all_actions, rows, seals)
+    """The actions of rows."""
+    return await _read(rows, lambda: tuple(to_action(row, seals) for row in rows))
+
+
+async def _read(rows: Sequence[Row[Any]], read: Callable[[], T]) -> T:
+    """What these rows hold; read beside the event loop where they are large, as one can take 0.1 s."""
     return await asyncio.to_thread(read) if sum(map(size, rows)) > LARGE else read()
-
-
-def _all_actions(rows: Sequence[Row[Any]], seals: RowMacs | None) -> tuple[Action, ...]:
-    return tuple(to_action(row, seals) for row in rows)
 
 
 def size(row: Row[Any]) -> int:
@@ -185,6 +186,16 @@ def task_due(task: Task, offset: timedelta, limits: Limits) -> ColumnElement[dat
 
 def to_task(row: Row[Any]) -> Task:
     return loaded(Task, row, **{name: loaded(kind, row) for name, kind in TASK_PARTS.items()})
+
+
+async def to_tasks(rows: Sequence[Row[Any]], seals: RowMacs) -> tuple[Task, ...]:
+    """The tasks that are as they were written; others are as if they were not there."""
+    return await _read(rows, lambda: tuple(to_task(row) for row in rows if seals.holds(tasks, row)))
+
+
+async def to_one_task(row: Row[Any] | None, seals: RowMacs) -> Task | None:
+    """As `to_tasks`, of one row, or of none."""
+    return next(iter(await to_tasks([row] if row else [], seals)), None)
 
 
 def entry_row(entry: Entry) -> dict[str, Any]:

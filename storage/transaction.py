@@ -45,7 +45,7 @@ from storage.rows import (
     to_exchange,
     to_joined_turn,
     to_line,
-    to_task,
+    to_one_task,
     to_votes,
 )
 from storage.server_questions import QuestionsTx
@@ -342,13 +342,13 @@ class SqlTx:
         row = await self._locked(statements.locked_task(self._offset), task_id)
         if row:
             self._tokens[task_id] = row.token or ""
-        return to_task(row) if row and self._seals.holds(tasks, row) else None
+        return await to_one_task(row, self._seals)
 
     async def thread_holder(self, session: Session) -> Task | None:
         await self._in_turn(f"task:{session.key}")
         held = select(tasks).where(HOLDS, tasks.c.session == session)
         row = (await self.execute(held)).one_or_none()
-        return to_task(row) if row and self._seals.holds(tasks, row) else None
+        return await to_one_task(row, self._seals)
 
     async def move_task(self, task: Task, event: TaskEvent, **changes: Unpack[TaskParts]) -> Task:
         return await self._put_task(task, task_with_changes(task, changes, state=follow(task.state, event)))

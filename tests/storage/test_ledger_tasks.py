@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,8 +31,10 @@ from gate.rules.task import (
     Usage,
 )
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from storage import rows
 from storage.columns import unpacked
 from storage.ledger import SqlLedger
+from storage.rows import LARGE
 from storage.task_tables import events
 from tests.tasks import having, parts_of, step_of, task_of
 
@@ -221,3 +224,27 @@ async def test_events_are_written_with_the_transaction_or_not_at_all(ledger: Sql
         "T1",
         {"instruction": "slowly"},
     )
+
+
+@pytest.mark.parametrize(("characters", "beside"), [(LARGE, True), (LARGE // 10, False)])
+async def test_large_tasks_are_read_beside_the_loop_whoever_asks_for_them(
+    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch, characters: int, beside: bool
+) -> None:
+    paused = {"state": TaskState.PAUSED, "why": PauseReason.REVIEW, "flow": Flow.PLAN}
+    stored = task(**paused, plan=Plan(1, (step_of("s1", title="x" * characters),)))
+    async with ledger.begin() as tx:
+        await tx.open_task(stored)
+    threads, read = list[bool](), rows.to_task
+
+    def seen(row: Any) -> Task:
+        threads.append(threading.current_thread() is not threading.main_thread())
+        return read(row)
+
+    monkeypatch.setattr(rows, "to_task", seen)
+    assert await ledger.task("t1") == stored
+    assert await ledger.tasks_of(THREAD) == (stored,)
+    assert [one for one, _ in await ledger.tasks_awaiting_answer("T1", "U1")] == [stored]
+    assert await ledger.reviews.waiting("T1") == ((), (stored,))
+    async with ledger.begin() as tx:
+        assert await tx.task("t1") == await tx.thread_holder(THREAD) == stored
+    assert threads == [beside] * 6
