@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gate.rules import command_tools, json_texts
-from gate.rules.action import CallClass, Json, Session, Verdict
+from gate.rules.action import CallClass, Json, Preview, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
 from gate.rules.canonical_targets import too_many_targets
@@ -25,14 +25,16 @@ from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.text_forms import plain_variants, visible_text
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust
+from gate.tasks.pending import PendingItem
 from tests.patterns import seconds
 from tests.tasks import having
 from tests.views.samples import action
-from tests.views.task_samples import approved, reading, task
+from tests.views.task_samples import approved, plan, reading, task
 from tools.mcp.limits import definition_too_large
 from tools.mcp.schema import judge
 from views import modals, notices, task_modals, task_plan
 from views.card import card
+from views.lists import MOST, pending
 from views.preview import fits, reviewable
 from views.task_questions import answers
 from views.tool_results import in_words, table
@@ -371,6 +373,23 @@ def test_no_text_that_stands_in_a_file_makes_its_card_or_that_of_a_plan_slow(rep
     slow = {name: took for name, run in steps if (took := seconds(run, TRIES, LIMIT)) > LIMIT}
     assert slow == {}
     assert len(preview.diff) < 2 * len(capture["a"]["text"]) + 1_000
+
+
+@pytest.mark.parametrize("repeated", ["word ", "\x85", "a\u0301"])
+@pytest.mark.parametrize(
+    "size", [9_000, 230_000]
+)  # what just fits on the card of its plan, and what does not
+def test_no_plans_that_wait_take_long_to_be_listed(repeated: str, size: int) -> None:
+    def waiting(place: int) -> Task:
+        text = f"{place} {repeated * (size // len(repeated))}"
+        steps = [
+            having(reading(), state=StepState.WAITING, preview=Preview("Write", "Write", (), f"{text}{i}"))
+            for i in range(12)
+        ]
+        return task(TaskState.PLAN_REVIEW, plan=plan(*steps))
+
+    listed = iter([[PendingItem(waiting(n * MOST + i)) for i in range(MOST)] for n in range(TRIES)])
+    assert seconds(lambda: pending(next(listed), "UANA"), TRIES, 0.05) < 0.05
 
 
 def test_no_names_that_commands_cannot_have_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,8 @@ def _task_row(task: Task) -> list[Block]:
     if kind == "question":
         return task_buttons.answering_in_form(task)
     if kind == "plan" and task.plan is not None:
-        how, _ = task_plan.choice(task, task.plan, task_plan.fitted(task.plan))
+        nothing: dict[str, int] = {}  # how much is shown says how it may be approved, and not whether
+        how, _ = task_plan.choice(task, task.plan, nothing)
         return task_buttons.deciding(task, task.plan, bool(how))
     reviewed = task.why is PauseReason.REVIEW and looked_at(task, task.pauses) is not None
     return task_buttons.stopping(task, reviewed)
