@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gate.actions.action_versions import TOO_LONG
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import DO_NOT_FIT, CallRequest, as_sentence, draft_action, unknown_tool_text
 from gate.actions.preview import (
@@ -21,6 +22,7 @@ from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.canonical_targets import touched, with_resolved_paths
 from gate.rules.ids import derive_id
+from gate.rules.plan_room import within_room, without_details
 from gate.rules.planner_port import Call
 from gate.rules.policy import made_private
 from gate.rules.ports import World
@@ -92,7 +94,7 @@ async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
     wrong = {step.id: name for step, name in plans.out_of_order(steps)}
     steps = tuple(_in_order(step, wrong.get(step.id)) for step in steps)
     kept = tuple(s if s.consent == s.preflight.seal else replace(s, consent="") for s in steps)
-    return plans.with_seal(task.id, replace(plan, steps=kept))
+    return plans.with_seal(task.id, replace(plan, steps=within_room(kept)))
 
 
 def _is_new(step: Step) -> bool:
@@ -200,11 +202,12 @@ def _distinct(*names: str) -> tuple[str, ...]:
 
 
 def _without_identity(step: Step, action: Action) -> Step:
+    seen = action.preview
     found = Preflight(
         cls=action.cls,
         verdict=action.verdict,
-        preview=action.preview,
-        problem=action.preview.problem,
+        preview=without_details(seen) if seen.problem == TOO_LONG else seen,
+        problem=seen.problem,
         rules=step.rules,
         seal=plans.step_seal(action) if plans.is_coverable(action) else "",
     )

@@ -17,6 +17,7 @@ from gate.rules.ids import derive_id
 from gate.rules.ledger_ports import TaskParts
 from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.permissions import TaskVerb, may_task
+from gate.rules.plan_room import within_room
 from gate.rules.planner_port import Mode, PlannerContext, Turn
 from gate.rules.ports import LedgerEvent, Note, StaleTask, Tx, World
 from gate.rules.previews import measured
@@ -346,7 +347,7 @@ def with_step(task: Task, step: Step) -> Task:
     """The task with this step in place of the one that has its id."""
     assert task.plan is not None
     steps = tuple(step if one.id == step.id else one for one in task.plan.steps)
-    return replace(task, plan=replace(task.plan, steps=steps))
+    return replace(task, plan=replace(task.plan, steps=within_room(steps)))
 
 
 def next_pause(task: Task, why: PauseReason) -> Pause:

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from gate.actions.action_versions import TOO_LONG
 from gate.rules.action import Approvers, CallClass, Verdict
+from gate.rules.plan_room import LEFT_OUT
 from gate.rules.planner_port import Call, Clarify, Done, Incoming, Mode, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
-from gate.rules.task import Flow, Missing, Question
+from gate.rules.task import Flow, Missing, Question, Task
 from gate.rules.task_states import TaskState as S
+from gate.tasks import plan as flow
 from gate.tasks import steer
 from storage.leases import open_redis
 from tests.gate.gate_setup import ANN, Scene
@@ -20,11 +23,14 @@ from tests.gate.plan_setup import (
     call,
     confirmed,
     look,
+    on_plan,
     only,
     planned,
+    pressed,
     proposes,
     shred,
     steps,
+    waiting,
     write,
 )
 
@@ -253,3 +259,27 @@ async def test_a_plan_that_only_reads_asks_nobody(stage: Scene):
     assert task.state is S.SATISFACTION
     assert stage.desk.reads == 3
     assert not task.changed
+
+
+async def test_a_plan_keeps_no_preview_that_nobody_could_be_shown(stage: Scene):
+    task = await planned(stage, write("a.md", "x" * 60_001), write("b.md"))
+    large, small = steps(task)
+    assert large.preview
+    assert small.preview
+    assert (large.preview.facts, large.preview.diff, large.problem) == ((), "", TOO_LONG)
+    assert small.preview.facts
+
+
+async def test_a_plan_keeps_no_more_previews_than_a_window_could_show_also_once_its_steps_run(stage: Scene):
+    def kept(task: Task) -> list[bool]:
+        return [bool(step.preview and step.preview.facts) for step in steps(task)]
+
+    task = await planned(stage, *(write(f"{n}.md", "x" * 50_000) for n in range(8)))
+    assert kept(task) == [True] * 4 + [False] * 4
+    said = [step.preview.notes for step in steps(task) if step.preview]
+    assert [LEFT_OUT in notes for notes in said] == [False] * 4 + [True] * 4
+    await pressed(stage, flow.approve_all, on_plan(task))
+    for _ in range(6):
+        action = await waiting(stage)
+        assert action.preview.facts  # its own card shows all of it
+        assert kept(await confirmed(stage, action)) == [True] * 4 + [False] * 4
