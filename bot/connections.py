@@ -12,7 +12,8 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.http_limits import UNREAD_BYTES, HttpLimits, fitted, network_of
+from bot.accepting import Acceptor, Pace, bound
+from bot.http_limits import UNREAD_BYTES, HttpLimits, fitted
 from bot.http_log import MALFORMED, counted, http_log
 from bot.http_refusals import HEAD_BYTES, HEAD_TOO_LARGE, METHOD_BYTES, NO_PATH, asks_for_a_path, refusal
 from bot.parse_queue import HANDLED, Meter, ParseQueue
@@ -31,12 +32,13 @@ FOR_SLACK = 4  # the part of all connections that tokens leave to Slack, and to 
 # Seconds in which aiohttp begins with a request that it was given, and for which a connection counts as in use after
 # it was opened, or something came
 SOON = 1.0
-LATE, STALLED, CROWDED, SPARE, BUSY = (
+LATE, STALLED, CROWDED, SPARE, BUSY, FAST = (
     "sent no whole request in time",
     "did not take the answer in time",
     "made way for a newer connection before anything of theirs was authenticated",
     "made way for a newer connection with a token",
     "found every connection in use",
+    "were opened faster than their address may",
 )
 READ_BYTES = 8 * 1024  # taken off a socket at once: in chunks of one byte they take a millisecond to parse
 WITHOUT_TURN = 128 * 1024  # of a body, for each turn: a signed click has hardly more
@@ -57,6 +59,7 @@ class Connections:
 
     def __init__(self, limits: HttpLimits) -> None:
         self.limits = limits
+        self.pace = Pace()
         self.buffer = bytearray(READ_BYTES)  # for all of them: what is read is taken out of it at once
         self.queue = ParseQueue()
         self._unknown: dict[Connection, None] = {}
@@ -113,6 +116,8 @@ class Connections:
         token that has the most does."""
         if not self.forget(connection):
             return
+        if not connection.sender:
+            self.pace.forgive(connection.address)
         if sender not in (SLACK, connection.sender):
             counts = Counter(one.sender for one in self._known if one.sender != SLACK)
             if counts[sender] >= self.limits.per_token:
@@ -163,8 +168,8 @@ class Connection(asyncio.BufferedProtocol):
     The handler is made by `make` when the connection is admitted, and hears everything from then on.
     """
 
-    def __init__(self, all_: Connections, make: Callable[[], asyncio.Protocol]) -> None:
-        self._all, self._make = all_, make
+    def __init__(self, all_: Connections, make: Callable[[], asyncio.Protocol], address: str = "") -> None:
+        self._all, self._make, self.address = all_, make, address
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
@@ -184,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
         self._without_turn = 0  # bytes of the body that wait for no turn
         self._meter: Meter | None = None  # of the request at hand, of a stranger
         self._identified = False  # who has sent the request at hand
-        self.address = self.sender = ""  # the sender of the last request that was authenticated
+        self.sender = ""  # of the last request that was authenticated
 
     @property
     def idle(self) -> bool:
@@ -251,8 +256,6 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport, self._active = transport, asyncio.get_running_loop().time()
-        peer = transport.get_extra_info("peername")
-        self.address = network_of(str(peer[0])) if isinstance(peer, tuple) else ""
         if not self._all.admit(self):
             return transport.abort()
         self._handler = self._make()
@@ -451,16 +454,20 @@ async def listening(
         assert make is not None
         make.request_handler = watching(make.request_handler)
         try:
-            server = await asyncio.get_running_loop().create_server(
-                lambda: Connection(every, make), host, port
-            )
+            sockets = await bound(host, port)
         except OSError as error:
             await runner.cleanup()
             raise NotStarted(NO_PORT.format(port=port, why=os.strerror(error.errno or 0).lower())) from error
+        acceptor = Acceptor(
+            sockets,
+            every.pace,
+            lambda address: Connection(every, make, address),
+            lambda: every.count(FAST),
+        )
         try:
-            yield server.sockets[0].getsockname()[1]
+            yield acceptor.port
         finally:
-            server.close()
+            await acceptor.close()
             await runner.cleanup()
             every.queue.close()
             every.report()

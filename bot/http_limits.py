@@ -29,11 +29,11 @@ class HttpLimits:
 
 def network_of(address: str) -> str:
     """What counts as one address: of IPv6 the first 64 bits, as one machine has all of a network."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
+    if ":" not in address:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
+    try:
+        found = ipaddress.IPv6Address(address)
+    except ValueError:
         return address
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)

@@ -294,8 +294,8 @@ class Open(Connection):
     """A connection that is open, and notes that it was ended."""
 
     def __init__(self, address: str, idle: bool = True, waits: bool = False, fresh: bool = False) -> None:
-        super().__init__(Connections(HttpLimits()), asyncio.Protocol)
-        self.address, self.ended, self._idle, self._waits, self._fresh = address, False, idle, waits, fresh
+        super().__init__(Connections(HttpLimits()), asyncio.Protocol, address)
+        self.ended, self._idle, self._waits, self._fresh = False, idle, waits, fresh
 
     @property
     def idle(self) -> bool:
