@@ -63,6 +63,7 @@ class Connections:
         self.buffer = bytearray(READ_BYTES)  # for all of them: what is read is taken out of it at once
         self.queue = ParseQueue()
         self._unknown: dict[Connection, None] = {}
+        self._counts: Counter[str] = Counter()  # of those that are unknown, by address
         self._known: dict[Connection, None] = {}
         self._ended: Counter[str] = Counter()
         self._report: asyncio.TimerHandle | None = None
@@ -72,15 +73,17 @@ class Connections:
 
     def admit(self, new: Connection) -> bool:
         """Make room for a connection and add it; False where there is no room."""
-        same = [one for one in self._unknown if one.address == new.address]
-        crowd = same if len(same) >= self.limits.per_address else self._unknown
-        full = crowd is same or len(crowd) >= max(1, self.limits.connections // 2)
-        if full and not self._made_way(self._spare(crowd, same)):
+        crowd: Collection[Connection] = self._unknown
+        if self._counts[new.address] >= self.limits.per_address:
+            crowd = [one for one in self._unknown if one.address == new.address]
+        full = crowd is not self._unknown or len(crowd) >= max(1, self.limits.connections // 2)
+        if full and not self._made_way(self._spare(crowd, new.address)):
             return False
         if len(self) >= self.limits.connections:
             idle = next((one for one in self._known if one.idle), None)
-            if not self._made_way(self._spare(self._unknown, same) or idle):
+            if not self._made_way(self._spare(self._unknown, new.address) or idle):
                 return False
+        self._counts[new.address] += 1
         self._unknown[new] = None
         return True
 
@@ -91,24 +94,25 @@ class Connections:
         self.end(spare, CROWDED)
         return True
 
-    def _spare(self, crowd: Collection[Connection], same: Collection[Connection]) -> Connection | None:
-        """Which of a crowd makes way for a new connection of an address that has `same` already. One that waits for us
-        is about to be answered: ended, it would have waited for nothing. One that was opened just now may be a click
-        of which nothing was read yet: it makes way for one of its own address, or of one that has fewer. Where all are
-        at work, an address that asks for little is not refused for what others ask for."""
-        calm = list[Connection]()
+    def _spare(self, crowd: Collection[Connection], address: str) -> Connection | None:
+        """Which of a crowd makes way for a new connection of an address. One that waits for us is about to be
+        answered: ended, it would have waited for nothing. One that was opened just now may be a click of which nothing
+        was read yet: it makes way for one of its own address, or of one that has fewer. Where all are at work, an
+        address that asks for little is not refused for what others ask for."""
+        before = asyncio.get_running_loop().time() - SOON
         for one in crowd:
-            if not one.waits:
-                if not one.fresh:
-                    return one
-                calm.append(one)
-        if crowd is same:
-            return next(iter(calm), None)
-        counts, own = Counter(one.address for one in crowd), {one.address for one in same}
-        for address, most in counts.most_common(1):
-            if most > len(same) + 1:  # the one of the largest crowd that has waited least
-                return next(one for one in reversed(self._unknown) if one.address == address)
-        return next((one for one in calm if one.address in own or counts[one.address] > len(same)), None)
+            if one.active <= before and not one.waits:
+                return one
+        if crowd is not self._unknown:  # all of them of this address
+            return next((one for one in crowd if not one.waits), None)
+        counts = self._counts
+        own, largest = counts[address], max(counts, key=counts.__getitem__, default=address)
+        if counts[largest] > own + 1:  # the one of the largest crowd that has waited least
+            return next(one for one in reversed(self._unknown) if one.address == largest)
+        for one in self._unknown:
+            if (one.address == address or counts[one.address] > own) and not one.waits:
+                return one
+        return None
 
     def know(self, connection: Connection, sender: str) -> None:
         """A request on it was authenticated: where its token has too many, the one of which the last such request came
@@ -139,8 +143,13 @@ class Connections:
 
     def forget(self, connection: Connection) -> bool:
         """Take it off the list; whether it was there."""
-        found = connection in self._unknown or connection in self._known
-        self._unknown.pop(connection, None)
+        if connection in self._unknown:
+            del self._unknown[connection]
+            self._counts[connection.address] -= 1
+            if not self._counts[connection.address]:
+                del self._counts[connection.address]
+            return True
+        found = connection in self._known
         self._known.pop(connection, None)
         return found
 
@@ -179,7 +188,7 @@ class Connection(asyncio.BufferedProtocol):
         self._body = 0  # bytes of the body of the last request that were not given to aiohttp yet
         self._beginning = False  # headers were parsed to their end, and nobody has looked at them yet
         self._given = 0.0  # when, by the clock of the loop
-        self._active = 0.0  # when it was opened, or something came: by the clock of the loop
+        self.active = 0.0  # when it was opened, or something came: by the clock of the loop
         self._discards = False  # whatever comes
         self._closing = False  # behind the last request, of which the body may still come
         self._late: asyncio.TimerHandle | None = None  # no whole request yet
@@ -198,14 +207,10 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def waits(self) -> bool:
         """Whether it waits for us: for its turn, or for the answer to a request that has arrived whole."""
-        looked_at_soon = self._beginning and asyncio.get_running_loop().time() < self._given + SOON
         is_whole = self._request is not None and self._body <= len(self._held)
-        return self._queued or looked_at_soon or is_whole
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it was opened just now, or something came over it."""
-        return asyncio.get_running_loop().time() < self._active + SOON
+        if self._queued or is_whole:
+            return True
+        return self._beginning and asyncio.get_running_loop().time() < self._given + SOON
 
     def begin(self, request: web.BaseRequest) -> None:
         """A request has arrived as far as the end of its headers."""
@@ -255,7 +260,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self._transport, self._active = transport, asyncio.get_running_loop().time()
+        self._transport, self.active = transport, asyncio.get_running_loop().time()
         if not self._all.admit(self):
             return transport.abort()
         self._handler = self._make()
@@ -268,7 +273,7 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._discards or self._handler is None:
             return
-        self._active = asyncio.get_running_loop().time()
+        self.active = asyncio.get_running_loop().time()
         if self.idle and not self._body and self._late is None:
             self._expect_request()
         self._held += self._all.buffer[:nbytes]

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import gzip
 import logging
+import math
 import resource
 import time
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +18,7 @@ from aiohttp import http_parser, web
 from aiohttp.web_protocol import RequestHandler
 
 from bot import connections
-from bot.connections import BUSY, PIECE_BYTES, Connection, Connections, listening
+from bot.connections import BUSY, PIECE_BYTES, SOON, Connection, Connections, listening
 from bot.http_limits import RESERVED, HttpLimits, fitted, network_of
 from bot.http_refusals import HEAD_BYTES
 from bot.parse_queue import ParseQueue
@@ -295,7 +296,8 @@ class Open(Connection):
 
     def __init__(self, address: str, idle: bool = True, waits: bool = False, fresh: bool = False) -> None:
         super().__init__(Connections(HttpLimits()), asyncio.Protocol, address)
-        self.ended, self._idle, self._waits, self._fresh = False, idle, waits, fresh
+        self.ended, self._idle, self._waits = False, idle, waits
+        self.active = math.inf if fresh else -math.inf
 
     @property
     def idle(self) -> bool:
@@ -304,10 +306,6 @@ class Open(Connection):
     @property
     def waits(self) -> bool:
         return self._waits
-
-    @property
-    def fresh(self) -> bool:
-        return self._fresh
 
     def abort(self) -> None:
         self.ended = True
@@ -397,6 +395,19 @@ async def test_of_connections_that_nobody_uses_the_oldest_makes_way_and_else_the
     assert [one.ended for one in (fresh, idle, newer)] == [False, True, False]
     assert every.admit(Open("10.0.0.1", fresh=True))
     assert [one.ended for one in (fresh, idle, newer)] == [True, True, False]
+    every.report()
+
+
+async def test_room_is_made_among_many_that_are_in_use_without_a_look_at_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, real = list[Open](), Open.waits
+    monkeypatch.setattr(Open, "waits", property(lambda self: looks.append(self) or real.__get__(self)))
+    every = Connections(HttpLimits(connections=1000))
+    for number in range(1000):
+        assert every.admit(Open(f"10.0.0.{number % 100}", fresh=True))
+    assert len(every) == 500
+    assert len(looks) <= 1000
     every.report()
 
 
@@ -793,7 +804,7 @@ async def test_a_request_that_has_arrived_whole_waits_for_us_until_all_of_it_was
     head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
     async with served() as port, opened(port, 1, head) as [(reader, writer)]:
         await until(lambda: bool(begun))
-        assert begun[0].fresh
+        assert begun[0].active + SOON > asyncio.get_running_loop().time()
         assert not begun[0].waits
         begun[0]._held += b"a" * 9
         assert begun[0].waits
