@@ -95,6 +95,28 @@ async def ask_later(ctx: Context[Any, Any]) -> str:
 
 
 @server.tool(structured_output=False)
+async def ask_however_late(ctx: Context[Any, Any]) -> str:
+    """Asks once somebody lets it, also where nobody waits for its call any more."""
+
+    async def ask() -> None:
+        await go.wait()
+        told_later.append(await _ask(ctx, 0))
+
+    late = asyncio.create_task(ask())
+    later.add(late)
+    await asyncio.shield(late)
+    return "asked"
+
+
+@server.tool(structured_output=False)
+async def let_it_ask() -> str:
+    """What came of it, in a call of its own."""
+    go.set()
+    await asyncio.gather(*later)
+    return "; ".join(told_later)
+
+
+@server.tool(structured_output=False)
 async def what_was_told() -> str:
     return "; ".join(told_later) or "nothing yet"
 

@@ -191,6 +191,14 @@ async def test_a_request_outside_of_any_call_is_refused(tmp_path: Path) -> None:
         assert (ask.stub.requests, ask.record) == ([], [])
 
 
+async def test_a_request_of_a_call_that_nobody_waits_for_is_none_of_the_next_one(tmp_path: Path) -> None:
+    async with thinking(tmp_path, answering(2), "legacy") as ask:
+        with pytest.raises(OutcomeUnknown):
+            await ask.host.call("s", "ask_however_late", b"{}", 0.5)
+        assert "a call that nobody waits for any more may still ask" in (await ask("let_it_ask")).text
+        assert (ask.stub.requests, ask.record) == ([], [])
+
+
 async def test_without_a_record_or_a_model_a_request_is_refused(tmp_path: Path) -> None:
     async with thinking(tmp_path, answering(1), "legacy", model=False) as ask:
         told = await ask.host.call("s", "ask_often", b'{"times": 1}')

@@ -240,7 +240,7 @@ class Host:
     async def _call(
         self, connection: Connection, client: OpenClient, tool: str, args: bytes, seconds: float
     ) -> Answer:
-        trace = CallTrace(tool=tool, owner=OWNER.get(), record=RECORD.get())
+        trace = CallTrace(tool=tool, owner=OWNER.get(), client=client, record=RECORD.get())
         sampling = self._samplings.get(connection.name)
         try:
             with sampling.during(trace) if sampling else nullcontext():

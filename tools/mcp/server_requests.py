@@ -209,6 +209,7 @@ class Sampling:
     sampler: Sampler | None = None
     in_words: bool = False
     running: list[CallTrace] = field(default_factory=list)
+    _unanswered: WeakSet[object] = field(default_factory=WeakSet)  # as of Elicitations
     _answers: OrderedDict[str, tuple[float, Completion]] = field(default_factory=OrderedDict)
     _spent: deque[_Spent] = field(default_factory=deque)
 
@@ -218,6 +219,10 @@ class Sampling:
         self.running.append(call)
         try:
             yield
+        except BaseException:
+            if call.sent and not call.has_answer:  # the server may still be busy with it
+                self._unanswered.add(call.client)
+            raise
         finally:
             # By identity: a call that gave up is not to be taken for another one that looks the same.
             self.running[:] = [one for one in self.running if one is not call]
@@ -272,13 +277,16 @@ class Sampling:
 
     def _call(self) -> CallTrace:
         """The call that a request belongs to. With 2026-07-28 it is answered in the task of its call. Before, it
-        names none, so it has to be the only one that runs."""
+        names none, so it has to be the only one that the server can still be busy with."""
         current = CURRENT_CALL.get()
         if current is not None:
             return current
         if len(self.running) != 1:
             raise NotSampled(MANY_CALLS if self.running else NO_CALL)
-        return self.running[0]
+        (call,) = self.running
+        if call.client in self._unanswered:
+            raise NotSampled(LEFT)
+        return call
 
     def _prompt(self, params: CreateMessageRequestParams) -> Prompt:
         """The request as text. It is cut where it is too long: then it is refused, and the record needs no more."""

@@ -69,6 +69,7 @@ class CallTrace:
     has_answer: bool = False  # the server itself replied with an error
     tool: str = ""
     owner: str = ""  # the person or token that it is made for
+    client: object = None  # the connection that it runs on
     record: SamplingRecord | None = None  # of its sampling requests; None: it may not sample
     samples: int = 0  # sampling requests so far
     sampling_refused: bool = False  # a refused one is on the record
