@@ -53,6 +53,7 @@ from storage.posted_messages import (
     POSTED_OF,
     SHOWN_AFTER,
     UNREAD_SINCE,
+    WAITS_IN_THREAD,
     lost_statement,
 )
 from storage.question_tables import OPEN_QUESTION, server_questions
@@ -449,10 +450,11 @@ class SqlLedger:
             return await tx.ask(key) is not None
 
     async def purge(self, before: datetime) -> None:
-        """Forget what was kept for a while only, from before then; close undo entries that are out of time."""
+        """Forget what was kept for a while only, from before then, but no message of a thread in which something waits;
+        close undo entries that are out of time."""
         sheets, stack = tables.sheets, undo_stack
         await self._write(
-            delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before),
+            delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before, ~WAITS_IN_THREAD),
             delete(sheets).where(sheets.c.opened_at < before),
             delete(server_questions).where(~OPEN_QUESTION, server_questions.c.created_at < before),
             delete(task_tables.events).where(task_tables.events.c.at < before),

@@ -9,10 +9,11 @@ from typing import Any
 from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, or_, select, update
 
 from gate.rules.messages import CardKind
+from gate.rules.task_states import OVER
 from storage.columns import clock
 from storage.question_tables import server_questions
 from storage.rows import insert
-from storage.tables import UNDRAWN, actions, inbox, notes, posted
+from storage.tables import PREPARED, UNDRAWN, actions, inbox, notes, posted
 from storage.task_tables import tasks
 
 LOST_AFTER = timedelta(
@@ -49,6 +50,11 @@ OTHERS_WROTE = (
     .where(inbox.c.key > bindparam("since"), inbox.c.key < bindparam("until"))
     .where(inbox.c.session == SESSION, inbox.c.user != bindparam("but"))
     .limit(1)
+)
+# Of a message: something in its thread may still wait for a word, of which it tells whether it is one to us.
+WAITS_IN_THREAD = or_(
+    exists().where(tasks.c.session == inbox.c.session, tasks.c.state.not_in(OVER)),
+    exists().where(actions.c.session == inbox.c.session, PREPARED),
 )
 # The row stays locked until the end of the transaction of whoever asks, so that this comes before or after it.
 BEGIN_DRAWING = (

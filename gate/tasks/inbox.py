@@ -53,6 +53,7 @@ async def receive(world: World, incoming: Incoming) -> bool:
                 incoming, None if _asks_to_stop(incoming) else world.limits.requests_per_user
             )
         except TooManyWaiting:
+            await _note_heard(tx, incoming)
             await _reject_message(world, tx, incoming)
             return False
         if new:
@@ -66,8 +67,13 @@ async def overhear(world: World, incoming: Incoming) -> None:
     if not await world.ledger.has_session(incoming.session):
         return
     async with world.ledger.begin(world.limits.decision) as tx:
-        if await tx.receive(incoming):
-            await tx.finish_message(incoming.key)
+        await _note_heard(tx, incoming)
+
+
+async def _note_heard(tx: Tx, incoming: Incoming) -> None:
+    """That somebody wrote, without what: nobody reads it."""
+    if await tx.receive(replace(incoming, text="")):
+        await tx.finish_message(incoming.key)
 
 
 def _asks_to_stop(incoming: Incoming) -> bool:

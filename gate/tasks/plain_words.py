@@ -87,10 +87,10 @@ async def _waits_besides(world: World, incoming: Incoming, about: Action | Task)
 
 
 async def _is_for_others(world: World, incoming: Incoming, about: Action | Task) -> bool:
-    """Whether somebody else wrote since the card shows what it shows: the words may answer them."""
-    since, card = await shown_since(world, about), await card_of(world, about)
-    if card and is_later(card.ts, since):
-        since = card.ts
+    """Whether somebody else wrote below the card: the words may answer them. A card that is drawn anew stays above what
+    was written since."""
+    card = await card_of(world, about)
+    since = card.ts if card else await shown_since(world, about)
     return bool(since) and await world.ledger.others_wrote(incoming, since)
 
 

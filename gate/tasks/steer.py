@@ -45,6 +45,10 @@ UNCLEAR = (
     "*Yes, done*. For something new, mention me."
 )
 WAITS = "It waits for you: nothing of it runs before you have decided."
+STILL_PAUSED = (
+    "This is still paused. Is that for me to know before it goes on? Then mention me in it, or write it on the card of "
+    "the pause. *Continue* there lets it go on as it is."
+)
 PAUSED_SINCE = (
     "It was paused after you wrote this, so it still pauses. If it may go on, please write “continue” again."
 )
@@ -212,8 +216,8 @@ async def _reviewing(world: World, incoming: Incoming, task: Task) -> PressResul
 
 
 async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
-    """A word of control, a plain yes, or what to know before it goes on. What lets it go on counts only where it can be
-    meant for the card of this pause; of a result that the operator wants reviewed, only a plain yes."""
+    """A word of control, a plain yes, or to the bot what to know before it goes on. What lets it go on counts only
+    where it can be meant for the card of this pause; of a result that the operator wants reviewed, only a plain yes."""
     flow, press = _control_by_word(incoming, task), _press(task, incoming, task.pauses)
     if flow in LESS:
         return await flow(world, press)
@@ -228,6 +232,9 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
         return await flow(world, press)
     if yes:
         return await (control.retry if task.why is PauseReason.STEP else control.resume)(world, press)
+    goes_on = task.why is PauseReason.SUMMARY  # by itself, soon
+    if not (incoming.mentioned or goes_on):  # it may be for somebody else, or against going on
+        return _undecided(task, STILL_PAUSED)
     return await control.resume(world, replace(press, text=incoming.text))
 
 

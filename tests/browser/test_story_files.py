@@ -104,6 +104,8 @@ async def test_a_write_shows_the_difference_and_takes_plain_words(product: Produ
     assert product.text(SUMMARY) == before
 
     await ann.reply("yes")
+    await ann.is_told("Is this for me, or for somebody else who wrote here since?")
+    await ann.reply("@Countersign yes")
     await ann.sees("Replaced")
     assert product.text(SUMMARY) == "Please read this."
     await ann.press("undo")

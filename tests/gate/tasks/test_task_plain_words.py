@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -20,10 +21,12 @@ from gate.rules.settings import Switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.thread_commands import YES, is_yes
-from gate.tasks import inbox
+from gate.tasks import control, inbox
+from gate.tasks import plan as flow
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE, TO_WHOM
+from gate.tasks.steer import STILL_PAUSED
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
-from tests.gate.plan_setup import MANY, approved, planned, proposes, waiting, write
+from tests.gate.plan_setup import MANY, approved, on_plan, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
 
 # A model may ask for any of them. These stand for all: each other one is heard as one of these, here and elsewhere.
@@ -296,3 +299,66 @@ async def test_what_somebody_wrote_before_the_card_or_below_the_yes_leaves_it_on
     await stage.say("And later?", user=BEN, mentioned=False, ts="4200000000.000000")
     await stage.say("yes", mentioned=False)
     assert stage.desk.notes == {"own.md": "mine"}
+
+
+async def test_a_yes_to_somebody_else_is_none_to_a_card_that_was_edited_since(stage: Scene) -> None:
+    now = time.time()
+    stage.planner.script = [CHANGE]
+    await stage.say("write it", ts=f"{now - 200:.6f}")
+    asked = await waiting(stage)
+    await stage.say("Ann, are you coming to lunch?", user=BEN, mentioned=False, ts=f"{now - 50:.6f}")
+    await edit.submit(stage.world, stage.press(asked), {"path": "own.md", "content": "other"})
+    await stage.play()
+    await nothing_comes_of(stage, "yes", TO_WHOM, ts=later())
+
+
+async def test_a_yes_to_somebody_else_approves_no_plan_whose_card_was_drawn_anew_since(stage: Scene) -> None:
+    task, now = await planned(stage, write("a.md"), write("b.md")), time.time()
+    key, place = f"{task.id}:plan:1", f"{now - 100:.6f}"
+    await stage.ledger.set_posted(key, Posted(CHANNEL, place, 99, "one"))
+    await stage.say("Please do not approve it. Shall I tell Gil?", BEN, mentioned=False, ts=f"{now - 50:.6f}")
+    await stage.ledger.set_posted(key, Posted(CHANNEL, place, 100, "two"))
+    await nothing_comes_of(stage, "yes", TO_WHOM, ts=later())
+
+
+async def test_what_somebody_else_wrote_is_known_as_long_as_anything_waits_in_the_thread(
+    stage: Scene,
+) -> None:
+    await planned(stage, write("a.md"), write("b.md"))
+    await stage.say("This plan is wrong, please do not approve it.", BEN, mentioned=False)
+    stage.travel(25 * 3600)
+    await stage.ledger.purge(await stage.ledger.now() - timedelta(hours=24))
+    await nothing_comes_of(stage, "yes", TO_WHOM)
+
+
+async def test_what_somebody_wrote_who_has_too_much_unread_is_known_of(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    other = replace(stage.session, thread="1699999999.000001")
+    for number in range(stage.world.limits.requests_per_user + 1):
+        ts = f"{4_050_000_000 + number}.000000"
+        thread = stage.session if number == stage.world.limits.requests_per_user else other
+        said = Incoming(f"{TEAM}:{CHANNEL}:{ts}", thread, BEN, "Ann, lunch?", ts, thread == other)
+        taken_in = await inbox.receive(stage.world, said)
+    assert not taken_in
+    await nothing_comes_of(stage, "yes", TO_WHOM, ts="4070000000.000000")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<@U_BEN> is this right?",
+        "Ben, what do you think?",
+        "hm, let me look at that first",
+        "this looks wrong",
+    ],
+)
+async def test_words_that_need_not_be_for_the_bot_let_no_paused_plan_go_on(stage: Scene, text: str) -> None:
+    task = await planned(stage, write("a.md"), write("b.md"), write("c.md"))
+    await flow.approve_all(stage.world, on_plan(task))
+    await control.pause(stage.world, on_plan(await newest(stage)))
+    await stage.play()
+    task = await newest(stage)
+    assert (task.state, task.plan is not None) == (S.PAUSED, True)
+    await nothing_comes_of(stage, text, STILL_PAUSED, ts=later())
+    assert (await newest(stage)).state is S.PAUSED
