@@ -37,7 +37,7 @@ from reportlab.platypus import (
     Spacer,
 )
 
-from servers.formats import right_to_left
+from servers.formats import form_widgets, right_to_left
 from servers.formats.blocks import FORMS, Block, Run, Text, plain, unstyled
 from servers.sandbox.protocol import Refused
 
@@ -259,8 +259,7 @@ def filled(data: bytes, values: dict[str, str]) -> bytes:
     chosen = {name: _value(name, value, known) for name, value in values.items()}
     try:
         writer = PdfWriter(clone_from=reader(data))
-        for page in writer.pages:
-            writer.update_page_form_field_values(page, chosen, auto_regenerate=False)
+        form_widgets.fill(writer, chosen)
         writer.set_need_appearances_writer(False)
         return _bytes(writer)
     except BROKEN as error:

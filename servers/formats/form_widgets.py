@@ -1,0 +1,119 @@
+"""The widgets of a PDF form: what a page shows of a field. Only those of the fields that were asked for are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pypdf import PdfWriter
+from pypdf.generic import ArrayObject, NameObject, PdfObject
+
+from servers.sandbox.protocol import Refused
+
+_DEEPEST = 100
+
+
+class Widget(NamedTuple):
+    """A widget on a page, with the names of what it hangs on, the innermost first, and what it says."""
+
+    page: Any
+    annotation: Any
+    names: tuple[str, ...]
+    in_form: bool
+    value: str
+    state: str
+
+
+def fill(writer: PdfWriter, chosen: dict[str, str]) -> None:
+    """Write these values, by the names that get_fields of pypdf gives. pypdf alone would also write to fields of which
+    only the last part is named so, and to such that the form does not list. Raises Refused where others would change.
+    """
+    tree = _tree(writer)
+    before = list(_widgets(writer, tree))
+    asked: dict[str, list[Widget]] = {name: [] for name in chosen}
+    for widget in before:
+        if widget.in_form and (name := _name(writer, widget.annotation)) in asked:
+            asked[name].append(widget)
+    for name, widgets in asked.items():
+        if len({(widget.names, widget.value) for widget in widgets}) > 1:
+            raise Refused(f"has several fields that are called “{name}”. Fill it by hand.")
+        for widget in widgets:
+            _write(writer, widget, name, chosen[name])
+    own = {id(widget.annotation) for widgets in asked.values() for widget in widgets}
+    for old, new in zip(before, _widgets(writer, tree), strict=True):
+        if id(old.annotation) not in own and old[-2:] != new[-2:]:
+            raise Refused(
+                f"has other fields that take the value of “{'”, “'.join(chosen)}”. Fill it by hand."
+            )
+
+
+def _write(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
+    """Let pypdf see this widget alone, and make a new look for its text: it writes over one that others may share."""
+    page, annotation = widget.page, widget.annotation
+    if _holder(annotation).get("/FT") != "/Btn":
+        annotation.pop("/AP", None)
+    all_of_them = page.raw_get("/Annots")
+    page[NameObject("/Annots")] = ArrayObject([annotation])
+    try:
+        writer.update_page_form_field_values(page, {name: value}, auto_regenerate=False)
+    finally:
+        page[NameObject("/Annots")] = all_of_them
+
+
+def _name(writer: PdfWriter, annotation: Any) -> str:
+    field = annotation if "/T" in annotation else _holder(annotation)
+    return writer._get_qualified_field_name(parent=field)
+
+
+def _holder(annotation: Any) -> Any:
+    """The field whose value pypdf changes with a widget."""
+    return annotation if "/FT" in annotation and "/T" in annotation else _at(annotation, "/Parent", {})
+
+
+def _tree(writer: PdfWriter) -> set[int]:
+    """The ids of all that the form lists."""
+    found = set[int]()
+    left = [_at(_at(writer._root_object, "/AcroForm", {}), "/Fields", ())]
+    while left:
+        for item in left.pop():
+            field = item.get_object()
+            if id(field) not in found:
+                found.add(id(field))
+                left.append(_at(field, "/Kids", ()))
+    return found
+
+
+def _widgets(writer: PdfWriter, tree: set[int]) -> Iterator[Widget]:
+    for page in writer.pages:
+        for item in _at(page, "/Annots", ()):
+            annotation = item.get_object()
+            if _at(annotation, "/Subtype") == "/Widget":
+                yield _widget(page, annotation, tree)
+
+
+def _widget(page: Any, annotation: Any, tree: set[int]) -> Widget:
+    above = list(_above(annotation))
+    return Widget(
+        page,
+        annotation,
+        tuple(str(one["/T"]) for one in above if "/T" in one),
+        any(id(one) in tree for one in above),
+        next((str(one["/V"]) for one in (_holder(annotation), *above) if "/V" in one), ""),
+        str(_at(annotation, "/AS", "")),
+    )
+
+
+def _above(annotation: Any) -> Iterator[Any]:
+    """A widget and all fields that it hangs on."""
+    one = annotation
+    for _ in range(_DEEPEST):
+        yield one
+        if "/Parent" not in one:
+            return
+        one = one["/Parent"]
+    raise ValueError("a field hangs on too many others")
+
+
+def _at(part: Any, key: str, otherwise: Any = None) -> Any:
+    found = part.get(key, otherwise)
+    return found.get_object() if isinstance(found, PdfObject) else found
