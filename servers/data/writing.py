@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.data import sources
 from servers.data.models import Change
-from servers.filesystem import disk, paths, trash
+from servers.filesystem import disk, paths, rights, trash
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.paths import Place, Roots, Spot, private, spot
 from servers.sandbox.calling import PIECE, Blob, Streamed, count, filled, pieces, unbroken, written
@@ -46,9 +46,8 @@ def put(here: Spot, file: int, before: Streamed, after: Streamed) -> None:
     if not first.startswith(HEADER) or page_size(first) != size or before.size % size or after.size % size:
         raise ToolError(f"{here.said} cannot be written: the change would break it. Change it by hand.")
     beside = Spot(here.folder, f"{here.name}-journal", here.said)
-    mode = stat.S_IMODE(os.fstat(file).st_mode)  # whoever may write the database may take the change back
     changed = [at for at in _differing(before, after, size) if at < before.size]
-    _write_journal(beside, mode, before, [*changed, *range(after.size, before.size, size)])
+    _write_journal(beside, file, before, [*changed, *range(after.size, before.size, size)])
     try:
         _write(file, after, _differing(before, after, size), size)
     except OSError:
@@ -76,14 +75,14 @@ def _write(file: int, data: Streamed, starts: Iterator[int], size: int) -> None:
     os.fsync(file)
 
 
-def _write_journal(beside: Spot, mode: int, before: Streamed, starts: list[int]) -> None:
+def _write_journal(beside: Spot, base: int, before: Streamed, starts: list[int]) -> None:
     """The pages as they are, safe on disk. An old journal that is there is a finished one: `query.finished` saw it."""
     disk.remove(beside)
     size, nonce = page_size(before.part(0, 100)), secrets.randbits(32)
     head = struct.pack(">8s5I", MAGIC, len(starts), nonce, before.size // size, _SECTOR, size)
     file = os.open(beside.name, _NEW, 0o600, dir_fd=beside.folder)
     try:
-        os.fchmod(file, mode)
+        rights.keep(file, base)  # whoever may write the database may take the change back
         disk.write_all(file, head.ljust(_SECTOR, b"\0"))
         for at in starts:
             page = before.part(at, size)

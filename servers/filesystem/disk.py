@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.filesystem import rights
 from servers.filesystem.paths import PRIVATE, Spot
 from servers.sandbox import protocol
 
@@ -168,12 +169,15 @@ def write_all(file: int, data: bytes) -> None:
 
 
 @contextmanager
-def staging(spot: Spot, mode: int | None = None) -> Iterator[int]:
-    """A new file at a spot of ours, safe on disk when the block ends, gone when the block fails."""
+def staging(spot: Spot, mode: int | None = None, like: int | None = None) -> Iterator[int]:
+    """A new file at a spot of ours, safe on disk when the block ends, gone when the block fails. `like`: an open file
+    whose owner and rights it has."""
     file = os.open(spot.name, _NEW, 0o666, dir_fd=spot.folder)
     try:
         if mode is not None:
             os.fchmod(file, stat.S_IMODE(mode) & 0o777)
+        if like is not None:
+            rights.keep(file, like)
         yield file
         os.fsync(file)
     except BaseException:

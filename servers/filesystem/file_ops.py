@@ -120,20 +120,21 @@ def replace(place: Place, data: Blob, expected: str | None, at: datetime) -> tup
 
 
 def exchange(
-    place: Place, fill: Callable[[int], None], expected: str | None, at: datetime, mode: int | None = None
+    place: Place, fill: Callable[[int], None], expected: str | None, at: datetime, like: int | None = None
 ) -> tuple[Found, Kept]:
-    """As replace, for who is alone already. `fill` writes the new bytes; `mode` None keeps the mode.
+    """As replace, for who is alone already. `fill` writes the new bytes; `like`: an open file whose
+    owner and rights they have; None: those of the file there.
 
     The new bytes are staged in the trash entry itself and exchanged with the file, so that the previous version
     lands where it will be kept and the name is never without a file.
     """
-    with spot(place) as target:
-        before = disk.sole(place.said, disk.examine(target))
+    with spot(place) as target, disk.reading(target) as there:
+        before = disk.sole(place.said, disk.measure(there, place.said))
         disk.agree(place.said, before, expected)
         kept = TrashedFile(path=place.inner, sha256=before.sha256, size=before.size)
         with trash.added(place.root, "replaced", at, [kept]) as (manifest, entry):
             mine = Spot(entry, "0", place.said)
-            with disk.staging(mine, before.mode if mode is None else mode) as file:
+            with disk.staging(mine, like=there if like is None else like) as file:
                 fill(file)
             after = disk.examine(mine)
             try:
@@ -381,10 +382,8 @@ def _exchange(held: list[tuple[Spot, TrashedFile]], places: list[Place], expecte
         raise ToolError("This entry holds a folder or several files; they only go back to free names.")
     [(there, kept)], [place] = held, places
     with disk.reading(there) as version:
-        info = os.fstat(version)
-        _, replaced = exchange(
-            place, _copying(version, place.said, kept.sha256), expected, at, mode=info.st_mode
-        )
+        fill = _copying(version, place.said, kept.sha256)
+        _, replaced = exchange(place, fill, expected, at, like=version)
     disk.remove(there)
     return replaced
 

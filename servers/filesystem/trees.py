@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import disk, paths
+from servers.filesystem import disk, paths, rights
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot
 
@@ -70,7 +70,7 @@ def examine(spot: Spot, copy_to: Spot | None = None) -> Found:
         return parts(spot, copy_to)[0]
     if copy_to is None:
         return disk.sole(spot.said, disk.examine(spot))
-    with disk.reading(spot) as file, disk.staging(copy_to, os.fstat(file).st_mode) as copy:
+    with disk.reading(spot) as file, disk.staging(copy_to, like=file) as copy:
         return disk.measure(file, spot.said, copy_to=copy)
 
 
@@ -82,7 +82,7 @@ def parts(spot: Spot, copy_to: Spot | None = None) -> tuple[Found, list[Part]]:
         tally.lines.append(f"folder {info.st_mode & 0o777:o}\0")
         _through(folder, "", tally, copy)
         if copy is not None:
-            _finished(copy, info.st_mode)
+            _finished(copy, folder)
     return Found(tally.sha256, tally.size, info.st_mode, disk.modified(info), 1), tally.parts
 
 
@@ -114,7 +114,7 @@ def _into(here: Spot, path: str, tally: Tally, there: Spot | None) -> None:
         tally.take(path, "folder", info.st_mode)
         _through(inner, path + "/", tally, copy)
         if copy is not None:
-            _finished(copy, info.st_mode)
+            _finished(copy, inner)
 
 
 def _enter(spot: Spot) -> int:
@@ -144,9 +144,9 @@ def _made(spot: Spot | None) -> Iterator[int | None]:
         yield folder
 
 
-def _finished(copy: int, mode: int) -> None:
+def _finished(copy: int, folder: int) -> None:
     os.fsync(copy)
-    os.fchmod(copy, stat.S_IMODE(mode) & 0o777)
+    rights.keep(copy, folder)
 
 
 def remove(spot: Spot) -> None:
