@@ -23,15 +23,23 @@ from servers.sandbox.protocol import OutOfTime, Refused, share, time_limit
 
 
 def without(data: bytes, calendars: Sequence[Calendar], uid: str) -> tuple[bytes, int]:
-    """The bytes without the events of this UID, and how many other entries (events, to-dos, journals) are left.
+    """The bytes without the events of this UID, and how many other entries (events, to-dos, anything) are left.
 
     The bytes come back as they were where the parser, which read `calendars` in them, would find another entry changed:
     where a line ends is a matter of opinion.
     """
     kept = (block for block, entry in _blocks(data) if entry != "VEVENT" or _uid(block) != uid)
     rest, others = b"".join(kept), _others(calendars, uid)
-    left = sum(entry.name in ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY") for entry in others)
+    left = sum(entry.name != "VTIMEZONE" for entry in others)
     return (rest if _hold(rest, others) else data), left
+
+
+PARTS = {"VALARM", "PARTICIPANT", "VLOCATION", "VRESOURCE"}
+
+
+def _holds_more(event: Component) -> bool:
+    """Whether there is something in an event that is no part of it, such as another event."""
+    return any(part is not event and part.name not in PARTS for part in event.walk())
 
 
 def _others(calendars: Sequence[Calendar], uid: str) -> list[Any]:
@@ -394,10 +402,13 @@ def event(data: bytes, event_id: str, zone: str) -> Result:
         parts = [each for one in held for each in entries(one) if text(each, "UID") == event_id]
         told = main(parts, ZoneInfo(zone), Status.of(held[0]))
         several = len({text(part, "RECURRENCE-ID") for part in parts}) < len(parts)
+        more = any(map(_holds_more, parts))
     except Exception as error:  # as above
         raise Refused(f"makes no sense ({type(error).__name__}).") from error
     if several:
         raise Refused("is several times in its file. Mend that in a calendar program.")
+    if more:
+        raise Refused("has other entries within it, which would go with it. Mend that in a calendar program.")
     rest, left = without(data, calendars, event_id)
     unknown = "; ".join(_unknown(calendars, [told], zone))
     return {"event": told, "others": left, "unknown": unknown}, rest

@@ -124,3 +124,45 @@ async def test_an_event_that_only_the_parser_tells_apart_is_left_to_a_person(tmp
     async with calendar(root) as gate:
         assert "cannot be taken apart" in await gate.refused("delete_event", event_id="lunch@example.com")
     assert tree(root) == before
+
+
+BESIDE = [
+    "BEGIN:VAVAILABILITY\r\nUID:a\r\nDTSTAMP:20260101T000000Z\r\nEND:VAVAILABILITY\r\n",
+    "BEGIN:X-NOTES\r\nSUMMARY:All my notes\r\nEND:X-NOTES\r\n",
+]
+
+
+@pytest.mark.slow(but=1)
+@pytest.mark.parametrize("beside", BESIDE)
+async def test_an_event_takes_nothing_along_that_stands_beside_it_in_its_file(
+    tmp_path: Path, beside: str
+) -> None:
+    root = sample(tmp_path)
+    alone = event("DTSTART:20261124T120000Z", uid="mine").removesuffix("END:VCALENDAR\r\n")
+    (root / "one.ics").write_bytes(f"{alone}{beside}END:VCALENDAR\r\n".encode())
+    before = tree(root)
+    async with calendar(root) as gate:
+        done = await gate.do("delete_event", event_id="mine")
+        head = alone[: alone.index("BEGIN:VEVENT")]
+        assert (root / "one.ics").read_bytes() == f"{head}{beside}END:VCALENDAR\r\n".encode()
+        await gate.undo(done)
+    assert tree(root) == before
+
+
+@pytest.mark.slow(but=1)
+@pytest.mark.parametrize("within", ["", "VALARM", "X-NOTES"])
+async def test_an_event_with_another_one_within_it_is_left_to_a_person(tmp_path: Path, within: str) -> None:
+    root = sample(tmp_path)
+    inner = (
+        event("DTSTART:20261124T150000Z", uid="inner").split("\r\n", 3)[3].removesuffix("END:VCALENDAR\r\n")
+    )
+    inner = f"BEGIN:{within}\r\n{inner}END:{within}\r\n" if within else inner
+    outer = event("DTSTART:20261124T120000Z", uid="outer")
+    (root / "one.ics").write_bytes(outer.replace("END:VEVENT", f"{inner}END:VEVENT").encode())
+    before = tree(root)
+    async with calendar(root) as gate:
+        listed = await gate("list_events", start="2026-11-24", days=1)
+        assert {"inner", "outer"} <= {each["event_id"] for each in listed["events"]}
+        assert "has other entries within it" in await gate.blind("delete_event", event_id="outer")
+        assert "cannot be taken apart" in await gate.refused("delete_event", event_id="inner")
+    assert tree(root) == before
