@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.email import beside
 from servers.email.models import ADDRESS, CONTROL, ENCODED, few, line, people
 from servers.email.outgoing import LISTS, MOST_HEADERS, divided, fields
 from servers.filesystem import disk
@@ -405,7 +406,8 @@ def _from(mail: EmailMessage, sender: Address) -> None:
 
 def _shown(mail: EmailMessage, lists: Lists) -> str:
     """All that people should see before: headers, text, HTML as it is written, and a line for each attachment."""
-    return "\n".join([*_headers(mail, lists), "", *_bodies(mail), *attachments(mail), *partly(mail)])
+    texts = [*_headers(mail, lists), "", *_bodies(mail)]
+    return "\n".join([*texts, *attachments(mail), *beside.told(mail), *partly(mail)])
 
 
 def _headers(mail: EmailMessage, lists: Lists) -> Iterator[str]:
