@@ -174,7 +174,7 @@ def _turns_back(asked: Asked, data: bytes, done: tuple[Watch, Base, list[Touched
 
 
 def image(asked: Asked) -> bytes:
-    """The bytes of the database. Raises Refused for too large a one."""
+    """The bytes of the database. Raises Refused for too large a one, and for a damaged one."""
     size = os.fstat(asked.file).st_size
     if size > LARGEST_CHANGED:
         most = LARGEST_CHANGED >> 20
@@ -184,7 +184,22 @@ def image(asked: Asked) -> bytes:
     found = bytearray()
     while len(found) < size and (part := os.pread(asked.file, size - len(found), len(found))):
         found += part
-    return bytes(found)
+    data = bytes(found)
+    _must_be_sound(asked, data)
+    return data
+
+
+def _must_be_sound(asked: Asked, data: bytes) -> None:
+    """Raise Refused where tables or indexes share pages, or an index says other than its table: a change of one table
+    could be a change of another, that no trigger sees."""
+    with copied(data) as copy:
+        limited(copy, asked.seconds)
+        copy.execute("PRAGMA ignore_check_constraints=ON")  # rows that break a rule can be mended by a change
+        if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+            raise Refused(
+                f"{asked.said} is damaged, so that a change of one table could change another. Mend it with sqlite3 "
+                "until its integrity_check says ok, or put a good copy in its place, then ask again."
+            )
 
 
 @contextmanager

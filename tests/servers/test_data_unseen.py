@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+import struct
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -121,3 +124,62 @@ async def test_the_first_row_of_a_table_that_numbers_its_rows_comes_and_goes(tmp
         if done.preview.undo.startswith("yes"):
             await gate.undo(done)
             assert rows(tmp_path) == [(7, "seven")]
+
+
+OVERLAPPING = {
+    "a page that is in use is listed as free": """CREATE TABLE t(a, b); INSERT INTO t VALUES ('x', 'y');
+        CREATE TABLE pay(who, sum); INSERT INTO pay VALUES ('ann', 5); CREATE TABLE z(a); DROP TABLE z;""",
+    "an index is at the root of a table": """CREATE TABLE t(a, b); CREATE INDEX i ON t(a);
+        CREATE TABLE pay(who, sum, PRIMARY KEY(who, sum)) WITHOUT ROWID;
+        INSERT INTO t VALUES ('x', 'y'); INSERT INTO pay VALUES ('ann', 5);""",
+    "two tables have one root": """CREATE TABLE t(a, b); CREATE TABLE pay(who, sum);
+        INSERT INTO t VALUES ('x', 'y'); INSERT INTO pay VALUES ('ann', 5);""",
+}
+
+
+def _overlap(folder: Path, how: str) -> None:
+    """Make the pages of `t` be those of `pay`."""
+    file = folder / "sample" / "b.sqlite"
+    with closing(sqlite3.connect(file)) as base:
+        (root,) = base.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'pay'").fetchone()
+        base.execute("PRAGMA writable_schema=ON")
+        name = {"an index is at the root of a table": "i", "two tables have one root": "t"}.get(how)
+        base.execute("UPDATE sqlite_schema SET rootpage = ? WHERE name = ?", [root, name])
+        base.commit()
+        size = base.execute("PRAGMA page_size").fetchone()[0]
+    if name is None:
+        data = bytearray(file.read_bytes())
+        trunk = (int.from_bytes(data[32:36]) - 1) * size
+        data[trunk : trunk + 12] = struct.pack(">III", 0, 1, root)
+        data[36:40] = (2).to_bytes(4)
+        file.write_bytes(data)
+
+
+@pytest.mark.parametrize("how", OVERLAPPING)
+async def test_a_database_whose_tables_share_pages_is_not_changed(tmp_path: Path, how: str) -> None:
+    async with books(tmp_path, OVERLAPPING[how]) as gate:
+        _overlap(tmp_path, how)
+        before = (tmp_path / "sample" / "b.sqlite").read_bytes()
+        for call in (put(a="m", b="h" * 4500), update({"b": "y"}, a="mallory")):
+            for said in (
+                await gate.blind("write_sqlite", **call),
+                await gate.refused("write_sqlite", **call),
+            ):
+                assert "b.sqlite is damaged" in said
+        assert (tmp_path / "sample" / "b.sqlite").read_bytes() == before
+
+
+async def test_no_row_is_put_back_into_a_database_that_was_damaged_meanwhile(tmp_path: Path) -> None:
+    how = "an index is at the root of a table"
+    async with books(tmp_path, OVERLAPPING[how]) as gate:
+        done = await gate.do("write_sqlite", **update({"b": "y"}, a="mallory"))
+        _overlap(tmp_path, how)
+        assert "b.sqlite is damaged" in await gate.undo_refused(done)
+
+
+async def test_rows_that_break_a_check_can_be_mended(tmp_path: Path) -> None:
+    schema = """CREATE TABLE t(a INTEGER PRIMARY KEY, b CHECK(b > 0)); PRAGMA ignore_check_constraints=ON;
+        INSERT INTO t VALUES (1, -1), (2, -2);"""
+    async with books(tmp_path, schema) as gate:
+        await gate.do("write_sqlite", **update({"a": 1}, b=1))
+    assert rows(tmp_path) == [(1, 1), (2, -2)]
