@@ -231,7 +231,7 @@ def tables(base: sqlite3.Connection) -> list[dict[str, Any]]:
     return [{"name": name, "kind": kind, "columns": _columns(base, name)} for name, kind in listed]
 
 
-_GENERATED = (2, 3)  # what table_xinfo tells of a column that is worked out; 1 is one that no SELECT * gives
+GENERATED = (2, 3)  # what table_xinfo tells of a column that is worked out; 1 is one that no SELECT * gives
 
 
 def _columns(base: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
@@ -239,7 +239,7 @@ def _columns(base: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "type": (kind or "any") + " (generated)" * (hidden in _GENERATED),
+            "type": (kind or "any") + " (generated)" * (hidden in GENERATED),
             "key": key > 0,
             "required": bool(required),
         }

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from servers.sandbox.protocol import Refused
 from servers.sqlite import unwatched
 from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
-from servers.sqlite.reading import Cell, quoted
+from servers.sqlite.reading import GENERATED, Cell, quoted
 
 Stored = str | int | float | bytes | None
 Image = tuple[Stored, ...]
@@ -23,13 +23,19 @@ Image = tuple[Stored, ...]
 class Shape:
     """One table. `key` are the expressions that name a row: the row id, or the primary key where there is none.
 
-    Images have the values in the order of `columns`, which may be another one than that of the table.
+    Images have the values in the order of `columns`, which may be another one than that of the table; then those of
+    `derived`: columns that are worked out, and cannot be set.
     """
 
     table: str
     columns: tuple[str, ...] = field(compare=False)
     key: tuple[str, ...]
     by_id: bool
+    derived: tuple[str, ...] = field(compare=False, default=())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return self.columns + self.derived
 
     @property
     def named(self) -> str:
@@ -44,7 +50,7 @@ class Shape:
 
     def image(self, base: sqlite3.Connection, key: Image) -> Image | None:
         """The stored values of one row, None when it is not there."""
-        columns = ", ".join(quoted(name) for name in self.columns)
+        columns = ", ".join(map(quoted, self.shown))
         row = base.execute(f"SELECT {columns} FROM {self.named} WHERE {self.here}", key).fetchone()
         return None if row is None else tuple(row)
 
@@ -56,9 +62,7 @@ class Shape:
         now = self.image(base, key)
         if now is None:
             return self._insert(base, key, image)
-        pairs = zip(self.columns, now, image, strict=True)
-        differ = {name: new for name, old, new in pairs if (type(old), old) != (type(new), new)}
-        if differ:
+        if differ := self._differing(now, image):
             sets = ", ".join(f"{quoted(name)} = ?{n}" for n, name in enumerate(differ, len(key) + 1))
             base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", (*key, *differ.values()))
 
@@ -68,17 +72,17 @@ class Shape:
         """Set what differs to what it is, so that everything that follows from it is worked out anew."""
         if after is None:
             return
-        old = before or (None,) * len(after)
-        differ = [
-            quoted(name)
-            for name, was, value in zip(self.columns, old, after, strict=True)
-            if before is None or (type(was), was) != (type(value), value)
-        ]
-        sets = ", ".join(f"{name} = {name}" for name in differ)
+        differ = self.columns if before is None else (self._differing(before, after) or self.columns[:1])
+        sets = ", ".join(f"{name} = {name}" for name in map(quoted, differ))
         base.execute(f"UPDATE {self.named} SET {sets} WHERE {self.here}", key)
 
+    def _differing(self, old: Image, new: Image) -> dict[str, Stored]:
+        """The new values of the columns that can be set and are not the same."""
+        pairs = zip(self.columns, old, new, strict=False)
+        return {name: value for name, was, value in pairs if exact((was,)) != exact((value,))}
+
     def _insert(self, base: sqlite3.Connection, key: Image, image: Image) -> None:
-        names = [quoted(name) for name in self.columns]
+        names, image = [*map(quoted, self.columns)], image[: len(self.columns)]
         names, values = ([*self.key, *names], (*key, *image)) if self.by_id else (names, image)
         marks = ", ".join("?" * len(values))
         base.execute(f"INSERT INTO {self.named} ({', '.join(names)}) VALUES ({marks})", values)
@@ -114,12 +118,13 @@ def shapes(base: sqlite3.Connection) -> dict[str, Shape]:
 def _shape(base: sqlite3.Connection, table: str, without_id: bool) -> Shape | None:
     info = base.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
     columns = tuple(name for _, name, _, _, _, _, hidden in info if not hidden)
+    derived = tuple(name for _, name, _, _, _, _, hidden in info if hidden in GENERATED)
     if without_id:
         keys = sorted((place, name) for _, name, _, _, _, place, _ in info if place)
-        return Shape(table, columns, tuple(quoted(name) for _, name in keys), by_id=False)
+        return Shape(table, columns, tuple(quoted(name) for _, name in keys), False, derived)
     taken = {name.lower() for _, name, *_ in info}
     names = [name for name in ("rowid", "_rowid_", "oid") if name not in taken]
-    return Shape(table, columns, (names[0],), by_id=True) if names else None
+    return Shape(table, columns, (names[0],), True, derived) if names else None
 
 
 def shape_of(tables: dict[str, Shape], table: str) -> Shape:
@@ -425,8 +430,8 @@ def record(rows: Sequence[Touched]) -> bytes:
 
 
 def _line(row: Touched, is_first: bool) -> bytes:
-    """The first row of each table has the names of its columns and of its key besides."""
-    names = [row.shape.columns, row.shape.key] if is_first else []
+    """The first row of each table has the names of its columns, its key and its derived columns besides."""
+    names = [row.shape.columns, row.shape.key, row.shape.derived] if is_first else []
     told = [row.shape.table, encoded(row.key), encoded(row.before), encoded(row.after), *names]
     return json.dumps(told).encode()
 
@@ -441,19 +446,20 @@ def read(kept: Sequence[Any], tables: dict[str, Shape]) -> list[Touched]:
     return found
 
 
-def _then(now: Shape, columns: Sequence[str] | None = None, key: Sequence[str] = ()) -> Shape:
-    """A table as it was when its rows were kept; a record of an earlier version has no names."""
-    if columns is None:
-        return now
-    if sorted(columns) != sorted(now.columns) or tuple(key) != now.key:
+def _then(now: Shape, *names: Sequence[str]) -> Shape:
+    """A table as it was when its rows were kept; a record of an earlier version has no names, or none of `derived`."""
+    if not names:
+        return replace(now, derived=())
+    columns, key, derived = (*map(tuple, names), ())[:3]
+    if sorted(columns) != sorted(now.columns) or key != now.key or not {*derived} <= {*now.derived}:
         raise _other_columns(now)
-    return replace(now, columns=tuple(columns))
+    return replace(now, columns=columns, derived=derived)
 
 
 def _read(shape: Shape, *told: list[object] | None) -> Touched:
     key, before, after = map(decoded, told)
     lengths = {len(image) for image in (before, after) if image is not None}
-    if lengths - {len(shape.columns)} or len(key or ()) != len(shape.key):
+    if lengths - {len(shape.shown)} or len(key or ()) != len(shape.key):
         raise _other_columns(shape)
     return Touched(shape, key or (), before, after)
 

@@ -315,7 +315,7 @@ def _row_lines(row: Touched) -> Iterator[str]:
 
 
 def _pairs(row: Touched, image: Image | None) -> list[tuple[str, Stored]]:
-    return list(zip(row.shape.columns, image or (), strict=True))
+    return list(zip(row.shape.shown, image or (), strict=True))
 
 
 def _what(row: Touched) -> str:

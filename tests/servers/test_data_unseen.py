@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from contextlib import closing
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from servers.sqlite import tasks
+from servers.sqlite.reading import Asked
 from tests.servers.test_data_rows import books, delete, put, rows, run, update
 
 FOLDED = """CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, u UNIQUE ON CONFLICT REPLACE) WITHOUT ROWID;
@@ -183,3 +186,46 @@ async def test_rows_that_break_a_check_can_be_mended(tmp_path: Path) -> None:
     async with books(tmp_path, schema) as gate:
         await gate.do("write_sqlite", **update({"a": 1}, b=1))
     assert rows(tmp_path) == [(1, 1), (2, -2)]
+
+
+@pytest.mark.parametrize("kind", ["STORED", "VIRTUAL"])
+@pytest.mark.parametrize("tail", ["", " WITHOUT ROWID"])
+async def test_what_is_worked_out_from_a_change_is_shown_and_put_back(
+    tmp_path: Path, kind: str, tail: str
+) -> None:
+    schema = f"""CREATE TABLE t(a INTEGER PRIMARY KEY, pay AS (b * 100) {kind}, b){tail};
+        INSERT INTO t VALUES (1, 2);"""
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **update({"a": 1}, b=3))
+        assert "-b: 2\n+b: 3\n-pay: 200\n+pay: 300\n" in done.preview.diff
+        await gate.undo(done)
+        assert rows(tmp_path) == [(1, 200, 2)]
+        await gate.undo(await gate.do("write_sqlite", **delete({"a": 1})))
+    assert rows(tmp_path) == [(1, 200, 2)]
+
+
+@pytest.mark.parametrize("changed", [{"b": 3}, {"b": 2}])
+async def test_a_stored_value_that_no_longer_follows_from_its_row_is_shown_and_has_no_way_back(
+    tmp_path: Path, changed: dict[str, int]
+) -> None:
+    schema = """CREATE TABLE t(a, b, pay AS (a * 100) STORED); INSERT INTO t VALUES (1, 2);
+        PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, '* 100', '* 999999');"""
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **update({"a": 1}, **changed))
+        assert "-pay: 100\n+pay: 999999\n" in done.preview.diff
+        assert not done.preview.undo.startswith("yes")
+    assert rows(tmp_path) == [(1, changed["b"], 999999)]
+
+
+async def test_rows_kept_without_what_is_worked_out_are_put_back(tmp_path: Path) -> None:
+    schema = "CREATE TABLE t(a INTEGER PRIMARY KEY, b, pay AS (b * 100) STORED); INSERT INTO t VALUES (1, 3);"
+    for names in ([], [["a", "b"], ["rowid"]]):
+        kept = json.dumps([["t", [1], [1, 2], [1, 3], *names]]).encode()
+        (tmp_path / "b.sqlite").unlink(missing_ok=True)
+        with closing(sqlite3.connect(tmp_path / "b.sqlite")) as base:
+            base.executescript(schema)
+        with (tmp_path / "b.sqlite").open("rb") as file:
+            told, _ = tasks.restore(
+                Asked(file.fileno(), "b.sqlite", 5), kept, at="2026-01-01 00:00:00", expected=None
+            )
+        assert told["counts"] == {"changed": 1}
