@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
-from gate.rules.change_arguments import HTTP, is_of_records
+from gate.rules.change_arguments import DESCRIBED, HTTP, is_of_records
 from gate.rules.json_texts import parsed
 from gate.rules.tool_names import words
 
@@ -26,7 +26,11 @@ PLACES = frozenset("endpoint endpoints href uri url urls".split())  # what stand
 REST = frozenset("api http https request rest url wget".split())  # of these tools a path is one as well
 PATHS = PLACES | {"path", "route"}
 ADDRESS = re.compile(r"(?i)\s{0,90}(https?:)?//")
-LINE = re.compile(r"(?i)\s{0,90}(post|put|patch|delete)\s{1,90}(/|https?:)")  # of a raw request
+# The first line of a raw request
+LINE = re.compile(
+    r"\s{0,90}(?:(?i:post|put|patch|delete)|COPY|LINK|LOCK|MERGE|MKCOL|MOVE|PROPPATCH|PURGE|UNLINK|UNLOCK)\s{1,90}(?:/|(?i:https?:))"
+)
+SEARCHING = DESCRIBED | {"docs", "documentation", "search"}  # there it is what is looked for
 
 
 def sends_something(said: Sequence[str], args: Json) -> bool:
@@ -34,8 +38,12 @@ def sends_something(said: Sequence[str], args: Json) -> bool:
     if WEB.isdisjoint(said):
         return False
     fields = [*_fields(args), *_fields(parsed(args))]
-    places = _places(frozenset(said))
-    if not any(isinstance(value, str) and _is_address(places, name, value) for name, value in fields):
+    tool = frozenset(said)
+    places, raw = _places(tool), not (is_of_records(tool) or tool & SEARCHING)
+    texts = [(name, value) for name, value in fields if isinstance(value, str)]
+    if raw and any(LINE.match(value) for _, value in texts):
+        return True
+    if not any(_is_address(places, name, value) for name, value in texts):
         return False
     return any(_sends(frozenset(words(name[:100])), value) for name, value in fields)
 

@@ -51,5 +51,22 @@ def test_a_fetch_that_sends_nothing_runs(more: dict[str, Json]) -> None:
     assert judged("fetch_url", {"url": URL, **more}).verdict is Verdict.RUN
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["DELETE /users/5 HTTP/1.1", "POST https://a.example/x", "delete /users/5", " PURGE /a", "PATCH\t/a"],
+)
+def test_a_raw_request_that_sends_something_asks(line: str) -> None:
+    for name, argument in (("get_api", "request"), ("http_get", "input"), ("fetch_request", "raw")):
+        assert judged(name, {argument: line}).verdict is Verdict.CONFIRM
+        assert judged(name, {"options": {argument: [line]}}).verdict is Verdict.CONFIRM
+
+
+def test_a_raw_request_that_only_fetches_or_is_looked_for_runs() -> None:
+    for line in ("GET /users/5 HTTP/1.1", "HEAD https://a.example/x", "put in a word"):
+        assert judged("get_api", {"request": line}).verdict is Verdict.RUN
+    for name in ("search_api_docs", "list_requests", "get_api_reference", "search_requests"):
+        assert judged(name, {"query": "DELETE /users/5"}).verdict is Verdict.RUN
+
+
 def test_a_search_for_requests_by_their_method_runs() -> None:
     assert judged("list_requests", {"method": "DELETE", "data": "x"}).verdict is Verdict.RUN
