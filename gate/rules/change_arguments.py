@@ -58,16 +58,19 @@ PERMITTING = frozenset(
 RULES = frozenset("acl acls firewall policies policy rule rules waf".split())
 OF_RULES = frozenset("accept allow block deny drop forward log redirect reject".split())
 CALCULATING = frozenset({"calculate", "calculator", "compute", "math"})
+NAMES = frozenset({"dns", "domain", "host", "hostname", "ip", "library", "symbol"})  # that are resolved
 OF_NUMBERS = frozenset({"add", "decrease", "decrement", "increase", "increment", "raise"})
 OWN_IDS = frozenset(
     {("id",), ("ids",), *((a, b) for a in ("log", "event", "entry") for b in ("id", "ids"))}
 )  # of one record
+TEXTS = frozenset("body comment content message text".split())
 SENT = frozenset("body content data payload values".split())
 ASKED = frozenset(
     "count describe fetch find get list lookup query retrieve search show".split()
 )  # among the choices for an action: it says what the tool does
 FILTERS = re.compile(r"(?i)\bfilter")
 NAMED, VALUE = ("name", "key"), "value"
+OF_ACT = frozenset({"kind", "name", "type"})  # of an object that stands for an act: which one it is
 
 
 def says_change(spec: ToolSpec, args: Json) -> str:
@@ -102,7 +105,9 @@ class _Call:
         done = read_as(text) if read_as else None
         if not done or (self.tool & RULES and done <= OF_RULES):
             return False
-        if self.tool & CALCULATING and done <= OF_NUMBERS:
+        if (self.tool & CALCULATING and done <= OF_NUMBERS) or (self.tool & NAMES and done <= {"resolve"}):
+            return False
+        if done <= {"comment"} and not self._brings_text():
             return False
         instructs = self._instructs(name) if outer else None
         if instructs or self._has_one_record():
@@ -121,6 +126,12 @@ class _Call:
             args = self._args.items() if isinstance(self._args, Mapping) else ()
             self._names_what = any(_names_record(name, value) for name, value in args)
         return self._names_what
+
+    def _brings_text(self) -> bool:
+        """Whether the call names an object and has a text for it."""
+        names = self._args if isinstance(self._args, Mapping) else ()
+        said = [frozenset(words(name[:LONGEST_WORD])) for name in names]
+        return any(one & NUMBERED or "number" in one for one in said) and any(one & TEXTS for one in said)
 
 
 def _names_record(name: str, value: Json) -> bool:
@@ -172,7 +183,7 @@ def _defaults(schema: Mapping[str, Json]) -> dict[str, Json]:
 
 def _fields(value: Json) -> Iterator[tuple[str, Json, bool]]:
     """Each field at whatever depth, each item of its lists, but not what is in one that selects, and whether it is an
-    argument itself."""
+    argument itself. The type of an action counts as the action: `{"action": {"type": "delete"}}`."""
     left: list[tuple[str, Json, bool]] = [("", value, True)]
     while left:
         name, one, outer = left.pop()
@@ -184,7 +195,9 @@ def _fields(value: Json) -> Iterator[tuple[str, Json, bool]]:
         if pairs is None:
             left += ((name, item, outer) for item in one)
         else:
-            left += ((field, item, not name) for field, item in pairs)
+            acting = bool(name) and _read_as(name) is not None
+            for field, item in pairs:
+                left.append((name, item, outer) if acting and field in OF_ACT else (field, item, not name))
 
 
 def _pairs(value: Mapping[str, Json] | list[Json]) -> Sequence[tuple[str, Json]] | None:

@@ -64,7 +64,10 @@ REHEARSING = frozenset(
 HARMLESS = frozenset(
     "convert expand ignore keep print recall refresh reload render return reverse skip use".split()
 )
-MORE = frozenset({"alter", "mutate", "new"})  # and these, which are no word of a change in the name of a tool
+# And these, which are no word of a change in the name of a tool
+MORE = frozenset("alter chmod chown mutate mv new symlink touch".split())
+ACTED = THINGS | frozenset("comment failover resolve rollout scale".split())  # only where the act stands
+TURNED = frozenset((a, b) for a in ("turn", "power") for b in ("cycle", "down", "off", "on", "up"))
 LOOKED = READING | SHOWING | SHOWN | NOUNS | {"detail", "details", "notes", "names", "summary"}
 MODES = DESTROYING.union("append apply create execute insert update upsert write".split()) - {
     "clean",
@@ -131,10 +134,11 @@ def acts(text: str) -> frozenset[str]:
         return frozenset()
     joined = [word for before, word in pairwise(said) if before in JOINING]
     plain = frozenset(word for word in said if (word not in THINGS or word in joined) and _changes(word))
+    plain |= {before for before, word in pairwise(said) if (before, word) in TURNED}
     if plain:
         return plain
-    first = said[0] in THINGS and (len(said) == 1 or said[-1] not in LOOKED)
-    last = said[-1] in THINGS and ("." in start or ":" in start)
+    first = said[0] in ACTED and (len(said) == 1 or said[-1] not in LOOKED)
+    last = said[-1] in ACTED and ("." in start or ":" in start)
     return frozenset((said[:1] if first else []) + (said[-1:] if last else []))
 
 

@@ -85,6 +85,24 @@ ACTIONS: list[Call] = [
     ("list_audit_events", {"action": "delete", "id": "5"}),
     ("list_audit_events", {"action": "create", "data": {"a": 1}}),
     *((name, {"action": "delete"}) for name in ("task_tracker", "analyze_code", "ask_user")),
+    ("list_items", {"action": {"type": "delete", "id": 5}}),
+    ("list_items", {"actions": [{"type": "delete", "id": 5}]}),
+    ("list_items", {"operations": [{"type": "delete", "id": 5}]}),
+    ("list_items", {"operation": {"name": "deleteItem", "args": {"id": 5}}}),
+    ("list_items", {"action": {"kind": "remove"}}),
+    ("list_items", {"command": '{"name": "delete", "args": [5]}'}),
+    ("list_items", {"actions": [{"name": "delete", "value": 5}]}),
+    ("list_items", {"method": {"name": "DELETE"}}),
+    ("list_items", {"options": {"action": {"type": ["delete"]}}}),
+    *(
+        ("get_device", {"id": "a", "action": act})
+        for act in ("turn_off", "turnOn", "power_off", "power_cycle")
+    ),
+    *(("get_cluster", {"name": "a", "action": act}) for act in ("failover", "scale", "rollout", "scale.up")),
+    *(("get_file", {"path": "a", "operation": act}) for act in ("mv", "chmod", "touch", "symlink")),
+    ("get_issue", {"id": "5", "action": "comment", "body": "Hello"}),
+    ("get_issue", {"issue_number": 5, "action": "comment", "text": "Hello"}),
+    ("get_issue", {"id": "5", "action": "resolve"}),
 ]
 SWITCHES: list[Call] = [
     ("list_items", {"delete": True}),
@@ -215,6 +233,12 @@ READS: list[Call] = [
     ("list_items", {"delete": False, "purge": None, "apply": "false", "dry_run": True, "remove": []}),
     ("list_payments", {"method": "transfer", "payment_method": "wire", "shipping_method": "post"}),
     ("calculate", {"operation": "add", "a": 1, "b": 2}),
+    ("list_items", {"actions": [{"type": "view", "name": "list"}], "item": {"type": "delete"}}),
+    ("list_items", {"action": {"type": "power_status"}, "operation": {"name": "get_rollout"}}),
+    ("list_audit_events", {"actions": [{"type": "delete"}]}),
+    ("list_payments", {"method": {"type": "transfer"}}),
+    ("list_items", {"action": "rollout_status", "operation": "comment"}),
+    ("get_dns_records", {"operation": "resolve"}),
 ]  # fmt: skip
 
 
