@@ -182,7 +182,7 @@ CALL = re.compile(rf"((?<![^{SIGNS}])[^{SIGNS}]+|[\"`\]}}]|{NAME_IN_QUOTES})\s{{
 APART = re.compile(r"(?i)--|/\*|\buescape\b")
 LINES = re.compile(r"[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\s{0,90}\(|\n|#|//")
 FAR = re.compile(r"\s{90}")  # behind so many blanks no bracket is looked for
-MOST_CALLS = 1_000  # that are looked at; a query with more calls something that is not known
+MOST_UNKNOWN = 200  # brackets behind other names that are looked at; a query with more calls something
 MOST_BEFORE = 300  # characters before a bracket that are looked at
 ALIAS = re.compile(r"(?i)\bas\s{1,90}\Z")
 # Words that are names of functions as well, behind those that they follow where they are none
@@ -194,6 +194,11 @@ PLACED = re.compile(
     r"(?:explain|analyze|verbose)\s{1,90}(?:analyze|verbose)|"
     r"(?:select|distinct|all)\s{0,90}\*\s{0,90}exclude)|[.,]\s{0,90}\*\s{0,90}exclude|"
     r"\)\s{0,90}(?:analyze|verbose|over|repeatable|percent)|\d\s{1,90}percent|(?:\A|;)[\s(]{0,90}(?:explain|describe))\Z"
+)
+# With what PLACED and TURNED end: no other word is looked for with them
+ENDS = frozenset(
+    "analyze apply bernoulli block by describe exclude explain key materialized next of only over percent pivot "
+    "repeatable reservoir row sets system ties top unpivot verbose".split()
 )
 # What rows are turned around behind: the name of a table, or a query in brackets
 TURNED = re.compile(
@@ -210,13 +215,15 @@ def calls_unknown_function(query: str) -> bool:
     """Whether a query of SQL, without what stands in quotes, calls a function that is not known to change nothing."""
     if FAR.search(query) or APART.search(query) or _ends_in_comment(query):
         return True
-    for count, found in enumerate(CALL.finditer(query)):
+    unknown = 0
+    for found in CALL.finditer(query):
         name = found[1].lower()
         for system in OF_SYSTEM:
             name = name.removeprefix(system)
         if name in KNOWN:
             continue
-        if count >= MOST_CALLS or not (_is_placed(query, found) or _names_columns(query, found)):
+        unknown += 1
+        if unknown > MOST_UNKNOWN or not (_is_placed(query, found) or _names_columns(query, found)):
             return True
     return False
 
@@ -224,6 +231,8 @@ def calls_unknown_function(query: str) -> bool:
 def _is_placed(query: str, found: re.Match[str]) -> bool:
     """Whether what looks like the name of a function is a word of the language where it stands."""
     at = found.end(1)
+    if found[1].lower() not in ENDS:
+        return False
     before = query[at - MOST_BEFORE : at] if at > MOST_BEFORE else query[:at]
     whole = before if at <= MOST_BEFORE else f"x{before}"  # which is no beginning
     return bool(PLACED.search(whole) or TURNED.search(whole))

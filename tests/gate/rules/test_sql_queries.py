@@ -413,6 +413,8 @@ def test_a_query_as_analysts_write_it_runs_without_a_card(statement: str) -> Non
         "'a'" * 30_000 + "(",
         "notify a, " * 10_000,
         "a b " * 20_000 + "(" + "a, " * 9_000,
+        "select 1 " + "as f(a) " * 12_500,
+        "select 1 " + "t pivot() " * 10_000,
     ],
 )
 def test_no_query_takes_long_to_be_judged(text: str) -> None:
@@ -422,6 +424,14 @@ def test_no_query_takes_long_to_be_judged(text: str) -> None:
         return time.process_time() - began
 
     assert min(took() for _ in range(3)) < 0.5
+
+
+def test_no_more_than_some_hundred_brackets_are_looked_at_for_what_stands_before_them() -> None:
+    for part in ("JOIN LATERAL u AS f(a) ON true ", "UNION SELECT a FROM t ORDER BY (a) "):
+        for times, verdict in ((150, Verdict.RUN), (250, Verdict.CONFIRM)):
+            assert judged("query", {"sql": "SELECT a FROM t " + part * times}).verdict is verdict
+    many = "SELECT " + ", ".join(f"max(a{i})" for i in range(2_000)) + ", row_number() OVER w FROM t AS f(a)"
+    assert judged("query", {"sql": many}).verdict is Verdict.RUN
 
 
 def test_what_a_server_says_of_a_tool_is_read_once_for_all_texts() -> None:
