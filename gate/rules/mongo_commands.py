@@ -19,6 +19,7 @@ MONGO = frozenset({"mongo", "mongodb", "mongosh"})
 FILTERS = frozenset(
     "collation criteria fields filter filters hint match options pipeline projection selector sort where".split()
 )
+COLLECTION = frozenset({"coll", "collection"})
 # Names of what one may stand in within another object
 AROUND = frozenset(
     "body command commands content document input operation operations queries query request statement".split()
@@ -80,6 +81,8 @@ LOOKING = frozenset(
 )
 SHELL = re.compile(r"(?<![\w$.])db\s*+(?:[.\[?]|\Z)")
 SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b|with\s{1,90}\w)")  # judged as such
+OF_SHELL = re.compile(r"[\s(]*+db\s*+[.\[]")
+FIELD = re.compile(r"(?<![\w$.])[\w$]++\s*+:")
 OBJECT = re.compile(r"[\s(\[,;]*+\{")
 QUOTED = re.compile(r"\"[^\"\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+\"|'[^'\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+'")
 # What stands before a bracket: a name, or what ends what else may be called
@@ -104,11 +107,24 @@ def is_plain_command(args: Json) -> bool:
     return any(keys & STATED and _is_plain(one) for keys, one in _stated(parsed(args)))
 
 
+def is_of_shell(text: str) -> bool:
+    """Whether a text begins as one of the shell that is about a database."""
+    return OF_SHELL.match(text) is not None
+
+
+def shell_changes(text: str) -> bool:
+    """Whether a text of the shell may change something, or cannot be told."""
+    return _text_changes(text, frozenset())
+
+
+def without_values(text: str) -> str:
+    """A text of the shell without what stands in quotes, where that is plain, and without names of fields."""
+    return FIELD.sub(" ", _bare(text))
+
+
 def _stated(value: Json) -> Iterator[tuple[frozenset[str], Json]]:
     """Each text and object that may be a command, with the words of the name that it stands under."""
-    left: list[tuple[frozenset[str], Json]] = [
-        (frozenset(words(name[:100])), one) for name, one in pairs_of(value) or ()
-    ]
+    left = list(_arguments(pairs_of(value) or []))
     while left:
         keys, one = left.pop()
         pairs = pairs_of(one)
@@ -120,6 +136,14 @@ def _stated(value: Json) -> Iterator[tuple[frozenset[str], Json]]:
                 left.append((keys | inner, item))
         if pairs is None and isinstance(one, list):
             left += ((keys, item) for item in one)
+
+
+def _arguments(pairs: list[tuple[str, Json]]) -> Iterator[tuple[frozenset[str], Json]]:
+    """Each argument, with the words of its name. What is called a query beside a collection is a filter of it."""
+    named = [(frozenset(words(name[:100])), one) for name, one in pairs]
+    collection = any(keys & COLLECTION and isinstance(one, str) and one for keys, one in named)
+    for keys, one in named:
+        yield keys | {"filter"} if collection and keys == {"query"} else keys, one
 
 
 def _changes(keys: frozenset[str], value: Json) -> bool:
@@ -163,11 +187,18 @@ def _text_changes(text: str, keys: frozenset[str]) -> bool:
         return False
     if is_object and not keys & FILTERS and any(map(_is_command_in_text, FIRST.finditer(text))):
         return True
-    bare = text if "\\" in text else QUOTED.sub('""', text)
-    if UNCLEAR.search(bare) or ESCAPE.search(text):
+    if UNCLEAR.search(_without_quotes(text)) or ESCAPE.search(text):
         return True
-    bare = text if "/" in bare else bare  # what is a pattern may hold one of two quotes
-    return any(found[1] not in LOOKING for found in CALLED.finditer(bare))
+    return any(found[1] not in LOOKING for found in CALLED.finditer(_bare(text)))
+
+
+def _without_quotes(text: str) -> str:
+    return text if "\\" in text else QUOTED.sub('""', text)
+
+
+def _bare(text: str) -> str:
+    bare = _without_quotes(text)
+    return text if "/" in bare else bare  # what is a pattern may hold one of two quotes
 
 
 def _is_command_in_text(found: re.Match[str]) -> bool:

@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from gate.rules.action import CallClass, Json
 from gate.rules.graphql import DOCUMENTS, GRAPHQL, mutates
 from gate.rules.json_texts import pairs_of, parsed
-from gate.rules.mongo_commands import MONGO, commands_change, is_plain_command
+from gate.rules.mongo_commands import (
+    MONGO,
+    commands_change,
+    is_of_shell,
+    is_plain_command,
+    shell_changes,
+    without_values,
+)
 from gate.rules.sql_functions import calls_unknown_function
 from gate.rules.sql_queries import READS, has_call, is_query
 from gate.rules.tool_names import words
@@ -248,6 +255,9 @@ def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
     """Whether what a call of a database's tool calls a statement may change something."""
     if tool & SQL or keys & ALWAYS:
         return changes(text, True)
+    if tool & MONGO and is_of_shell(text):
+        bare = without_values(text)
+        return shell_changes(text) or WRITE_STATEMENT.search(bare) is not None or "remove" in bare.lower()
     prose = PROSE.fullmatch(text) is not None
     if prose and tool & DATABASE <= ASKING and LISTING.match(text):
         return is_clear_change(text, CLEAR_AS_PROSE)  # “describe how to install it”

@@ -81,6 +81,17 @@ SHELL = [
     'db.users.aggregate([{$match: {}}, {"$o\\u0075t": "x"}])',
     'db.users.aggregate([{"$\\out": "x"}])',
     'db.users.aggregate([{["$" + "out"]: "x"}])',
+    "db.getCollection('users').drop()",
+    "db['users'].deleteMany({})",
+    "db.getSiblingDB('x').dropDatabase()",
+    "db.getSiblingDB('x').users.find({}).forEach(f)",
+    "db['users']['drop']()",
+    "db.getCollection('users').aggregate([{$out: 'x'}])",
+    "db.getCollection('users').aggregate([{'$merge': 'x'}])",
+    "db.getCollection('users').find({}); db.a.remove({})",
+    "db.users.find({a: 'update'}); db.users.update({}, {})",
+    'db.users.find({a: /"/, b: db.c.drop(), d: /"/})',
+    "db.users = db.a",
 ]
 
 
@@ -130,6 +141,18 @@ LOOKS: list[Json] = [
     "db.users.find({site: 'https://a.example/x'})",
     "db.users.find({name: {$regex: '^\\\\d+'}})",
     "db.orders.find({total: {$gte: NumberDecimal('5.0')}}).hint('total_1').maxTimeMS(500)",
+    "db.getCollection('users').find({})",
+    "db.getCollection('users').find({a: 1}).limit(5)",
+    'db["users"].find({})',
+    "db['users'].countDocuments({a: 1})",
+    "db.getSiblingDB('x').users.find({})",
+    "db.getSiblingDB('x').getCollection('users').aggregate([{$match: {a: 'drop'}}])",
+    "db.stats()",
+    "db.version()",
+    "db.serverStatus()",
+    "db.getCollectionNames()",
+    "db.users.find({status: 'update'})",
+    "db.users.find({update: 'x', 'set': \"call\"}).sort({create: -1}).limit(5)",
     "find all users",
     "find users (active)",
     "show collections",
@@ -149,6 +172,21 @@ def test_a_filter_is_no_command_whatever_its_fields_are_called() -> None:
         for value in ({"update": 1}, '{"delete": "x"}', "{create: 1}"):
             args: Json = {"collection": "a", argument: value}
             assert class_of_statements(["mongodb", "find"], args) is CallClass.READ, (argument, value)
+
+
+def test_a_method_that_changes_something_asks_where_it_is_not_called_either() -> None:
+    text = "db.users.find({__proto__: db.users, valueOf: db.users.drop} + 1)"
+    assert class_of_statements(["mongodb", "query"], {"query": text}) is CallClass.DESTRUCTIVE
+
+
+def test_a_query_beside_a_collection_is_a_filter() -> None:
+    for value in ({"profile": "admin"}, {"create": "2024"}, '{"profile": "admin"}'):
+        args: Json = {"collection": "a", "query": value}
+        assert class_of_statements(["mongodb", "query"], args) is CallClass.READ
+        assert class_of_statements(["mongodb", "query"], {"query": value}) is CallClass.DESTRUCTIVE
+    for other in ({"delete": "a", "deletes": []}, "db.a.drop()", "{drop: 'a'}", {"dropDatabase": 1}):
+        args = {"collection": "a", "query": other}
+        assert class_of_statements(["mongodb", "query"], args) is CallClass.DESTRUCTIVE
 
 
 def test_a_text_that_begins_with_a_list_is_no_text_of_the_shell() -> None:
