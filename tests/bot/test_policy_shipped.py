@@ -145,6 +145,31 @@ SAYS_IT_READS = Hints(read_only=True)
         ("fetch", {"url": "https://example.com"}, UNKNOWN),
         ("query", {"sql": "SELECT * FROM a WHERE updated_at > 1"}, READ),
         ("query", {"sql": "SELECT 1;"}, READ),
+        ("query", {"sql": "SELECT indexname FROM pg_indexes WHERE tablename = 'a'"}, READ),
+        ("query", {"sql": "SELECT * FROM pg_stat_user_tables, pg_catalog.pg_stat_activity"}, READ),
+        ("query", {"sql": "SELECT conname FROM pg_constraint JOIN pg_locks USING (oid)"}, READ),
+        ("query", {"sql": "SELECT 1 FROM t WHERE table_schema NOT IN ('pg_catalog', 'a')"}, READ),
+        ("query", {"sql": "SELECT pg_size_pretty(pg_total_relation_size('a'))"}, READ),
+        ("query", {"sql": "SELECT a FROM t WHERE event_type IN ('create','update')"}, READ),
+        ("query", {"sql": "SELECT a FROM t WHERE note LIKE '%delete%'"}, READ),
+        ("read_query", {"query": "SHOW CREATE TABLE users"}, READ),
+        ("read_query", {"query": "SHOW CREATE TABLE shop.users"}, READ),
+        ("read_query", {"query": "SHOW CREATE TABLE users CREATE"}, WRITE),
+        ("query", {"query": "SHOW CREATE exec sp_a"}, WRITE),
+        ("mongodb_query", {"query": "db.users.find({status: 'update'})"}, READ),
+        ("mongodb_query", {"query": "db.users.find(db.a['update']({}))"}, DESTRUCTIVE),
+        ("query", {"query": "db.users['update']({}, {})"}, WRITE),
+        ("query", {"query": "db.users[('update')]({}, {})"}, WRITE),
+        ("query", {"query": "db.users.find(db.b[('update')]({}))"}, WRITE),
+        ("query", {"query": "ANALYZE pg_class"}, WRITE),
+        ("query", {"sql": "SELECT * FROM pg_shadow"}, WRITE),
+        ("query", {"sql": "SELECT * FROM pg_authid, pg_class"}, WRITE),
+        ("query", {"sql": "SELECT pg_catalog.pg_sleep(9)"}, WRITE),
+        ("query", {"sql": "SELECT pg_stat_statements_reset()"}, WRITE),
+        ("query", {"sql": "SELECT pg_stat_reset() FROM pg_stat_activity"}, WRITE),
+        ("query", {"sql": "SELECT pg_get_expr(a, b), pg_terminate_backend(1)"}, DESTRUCTIVE),
+        ("query", {"query": "how is 'create' done, and delete"}, WRITE),
+        ("query", {"sql": "SELECT 'create' INTO b FROM a"}, DESTRUCTIVE),
         ("query", {"sql": "COMMIT; DELETE FROM a"}, DESTRUCTIVE),
         ("query", {"sql": "WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x"}, DESTRUCTIVE),
         ("query", {"sql": "EXPLAIN ANALYZE UPDATE a SET b = 1"}, DESTRUCTIVE),
@@ -168,6 +193,24 @@ def test_a_query_that_does_more_than_look_is_asked_about_whatever_stands_before_
     assert (
         decide(policy, spec, {"sql": before + "SELECT 1"}, "C1", lambda s, v: not problems(s, v)).cls is READ
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT pg_class.oid, pg_sleep(9) FROM pg_class",
+        "SELECT pg_read_file('a')",
+        "SELECT * FROM pg_shadow",
+        "SELECT 'create' AS a INTO b",
+        "EXPLAIN ANALYZE DELETE FROM a",
+        'WITH a AS (UPDATE"b"SET c = 1) SELECT 1',
+    ],
+)
+def test_a_query_that_does_more_asks_though_an_operator_has_said_that_its_tool_reads(text: str) -> None:
+    policy = replace(SHIPPED, rules=(*SHIPPED.rules, Rule("mine", ("s.query",), cls=READ)))
+    spec = ToolSpec("s", "query", "query", "", {}, "d", hints=SAYS_IT_READS)
+    found = decide(policy, spec, {"sql": text}, "C1", lambda schema, value: not problems(schema, value))
+    assert found.cls is WRITE
 
 
 def test_a_shell_and_git_are_of_high_risk() -> None:
