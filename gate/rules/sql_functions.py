@@ -203,7 +203,8 @@ ENDS = frozenset(
 # What rows are turned around behind: the name of a table, or a query in brackets
 TURNED = re.compile(
     r"(?i)(?:\b(?!(?:select|distinct|all|from|join|where|and|or|not|on|by|having|when|then|else|case|in|as|is|like|between|"
-    r"top|limit|offset|lateral|any|some|using)\b)\w{1,90}\s{1,90}|[)\]\"`]\s{0,90})(?:un)?pivot\Z"
+    r"top|limit|offset|lateral|any|some|using|rlike|ilike|regexp|glob|match|mod|div|xor|exists|collate|binary|interval|prior|"
+    r"union|except|intersect|minus|returning|distinctrow|straight_join|high_priority|sql_\w{1,30})\b)\w{1,90}\s{1,90}|[)\]\"`]\s{0,90})(?:un)?pivot\Z"
 )
 # A table of a WITH, and its columns
 COLUMNS = re.compile(

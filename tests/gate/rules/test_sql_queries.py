@@ -275,6 +275,8 @@ def test_a_sentence_as_people_type_it_stays_free(text: str) -> None:
         "(" * 400 + "describe(1)",
         "by(1)",
         "pivot('t')",
+        *(f"x {operator} pivot('t')" for operator in ("RLIKE", "MOD", "DIV", "EXISTS", "ILIKE", "UNION")),
+        "straight_join pivot(1)",
         "groups(1)",
         "top(1) + top(2)",
         "a fetch, next(1)",
