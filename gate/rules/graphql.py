@@ -19,7 +19,7 @@ WORD = re.compile(r"(?<![\w$@-])mutation(?![\w-])(?!\s{0,90}:)")
 LEFT_OUT = re.compile(
     r"\"\"\"(?:[^\"\\]|\\(?:\"\"\")?|\"(?!\"\"))*+(?:\"\"\")?|\"(?:[^\"\\\r\n]|\\.)*+\"?|#[^\r\n\u2028\u2029]*+"
 )
-IGNORED = r"[\s,\ufeff\u200b]*+"
+IGNORED = r"[\s,\x00\ufeff\u200b]*+"
 BEGINS = re.compile(
     rf"(?i){IGNORED}(?:\"\"{IGNORED})?(?:\{{|(?:query|mutation|subscription|fragment|schema|scalar|type|interface|union|enum|input|directive|"
     r"extend)\b)"

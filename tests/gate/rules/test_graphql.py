@@ -38,6 +38,7 @@ MUTATIONS = [
     "mutation X" + "\n" * 10 + f"($id: ID!) {BODY}",
     f"mutation,($id: ID!){BODY}",
     f"\ufeffmutation{BODY}",
+    f"\x00mutation{BODY}",
     f"mutation\ufeff{BODY}",
     f"mutation {'deleteUser' * 9} {BODY}",
     f"mutation X @a {BODY}",
