@@ -224,7 +224,10 @@ WITHIN = frozenset(
     "body content input raw string text value".split()
 )  # names that say nothing of what they hold
 STAGE = frozenset({"$out", "$merge"})  # of a pipeline, that write
-STAGE_TEXT = re.compile(r"\$(?:out|merge)[\"']?\s{0,90}:")
+STAGE_TEXT = re.compile(
+    r"\$(?:out|merge)[\"']?\s{0,90}:|"
+    r"[\"'](?:\$\w{0,5}\\(?:[ux][0-9a-fA-F{]|[0-7]{2})|\\(?:u0024|u\{0{0,4}24\}|x24|44))"  # with escapes
+)
 Keys = frozenset[str]
 
 

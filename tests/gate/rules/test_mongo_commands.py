@@ -174,6 +174,15 @@ def test_a_filter_is_no_command_whatever_its_fields_are_called() -> None:
             assert class_of_statements(["mongodb", "find"], args) is CallClass.READ, (argument, value)
 
 
+def test_a_stage_that_writes_is_known_with_escapes_whatever_the_tool_is_called() -> None:
+    for stage in ("$o\\u0075t", "\\u0024out", "$\\x6fut", "$mer\\147e", "\\u{24}merge"):
+        for name in ("query", "find", "aggregate", "db_query", "get_rows"):
+            args: Json = {"query": f"db.a.aggregate([{{'{stage}': 'x'}}])"}
+            assert class_of_statements(words(name), args) is not CallClass.READ, (stage, name)
+    for text in ("db.a.aggregate([{$match: {a: '$b'}}])", "the path '$env\\users' and '$5\\n'"):
+        assert class_of_statements(["find"], {"query": text}) is CallClass.READ
+
+
 def test_a_method_that_changes_something_asks_where_it_is_not_called_either() -> None:
     text = "db.users.find({__proto__: db.users, valueOf: db.users.drop} + 1)"
     assert class_of_statements(["mongodb", "query"], {"query": text}) is CallClass.DESTRUCTIVE
