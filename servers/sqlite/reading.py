@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -145,6 +145,12 @@ def sentence(error: Exception, asked: Asked) -> str:
 def quoted(name: str) -> str:
     """A name as SQL takes it, whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def row_id(columns: Iterable[str]) -> str | None:
+    """The name by which the row id of a table with these columns can be asked for."""
+    taken = {name.lower() for name in columns}
+    return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
 
 
 def select(

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from servers.sandbox.protocol import Refused
 from servers.sqlite import unwatched
 from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
-from servers.sqlite.reading import GENERATED, Cell, quoted
+from servers.sqlite.reading import GENERATED, Cell, quoted, row_id
 
 Stored = str | int | float | bytes | None
 Image = tuple[Stored, ...]
@@ -122,9 +122,8 @@ def _shape(base: sqlite3.Connection, table: str, without_id: bool) -> Shape | No
     if without_id:
         keys = sorted((place, name) for _, name, _, _, _, place, _ in info if place)
         return Shape(table, columns, tuple(quoted(name) for _, name in keys), False, derived)
-    taken = {name.lower() for _, name, *_ in info}
-    names = [name for name in ("rowid", "_rowid_", "oid") if name not in taken]
-    return Shape(table, columns, (names[0],), True, derived) if names else None
+    name = row_id(name for _, name, *_ in info)
+    return Shape(table, columns, (name,), True, derived) if name else None
 
 
 def shape_of(tables: dict[str, Shape], table: str) -> Shape:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from servers.sandbox.protocol import Refused
 from servers.sqlite import search_indexes
-from servers.sqlite.reading import quoted
+from servers.sqlite.reading import quoted, row_id
 
 _SEQUENCE = (
     "sqlite_sequence"  # the last number that a row of each table was given; every new row may write it
@@ -69,11 +69,11 @@ def digests(base: sqlite3.Connection, watched: Collection[str]) -> Digests:
     A virtual table stands here by the tables that hold what is in it. Those of a search index about a watched table
     are left out: whether it stays right is looked at when the change is made.
     """
-    kinds = {name: kind for _, name, kind, *_ in base.execute("PRAGMA main.table_list").fetchall()}
+    listed = base.execute("PRAGMA main.table_list").fetchall()
     follow = {table for index in search_indexes.about(base, watched) for table in index.tables}
     return {
-        name: _digest(base, name)
-        for name, kind in kinds.items()
+        name: _digest(base, name, bool(without_id))
+        for _, name, kind, _, without_id, _ in listed
         if kind in ("table", "shadow") and not (name in watched or name in _APART or name in follow)
     }
 
@@ -92,11 +92,15 @@ def _cannot_be_shown(table: str) -> Refused:
     )
 
 
-def _digest(base: sqlite3.Connection, table: str) -> str:
+def _digest(base: sqlite3.Connection, table: str, without_id: bool) -> str:
+    """The SHA-256 over the row ids, where they can be named, and all values."""
     found, factory = hashlib.sha256(), base.text_factory
+    info = base.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
+    number = None if without_id else row_id(name for _, name, *_ in info)
+    columns = f"{number}, *" if number else "*"
     base.text_factory = bytearray  # which is no type of a blob, and takes texts that are no UTF-8
     try:
-        for row in base.execute(f"SELECT * FROM main.{quoted(table)}"):
+        for row in base.execute(f"SELECT {columns} FROM main.{quoted(table)}"):
             for value in row:
                 data = value if isinstance(value, bytes | bytearray) else repr(value).encode()
                 found.update(f"{type(value).__name__} {len(data)} ".encode())

@@ -229,3 +229,18 @@ async def test_rows_kept_without_what_is_worked_out_are_put_back(tmp_path: Path)
                 Asked(file.fileno(), "b.sqlite", 5), kept, at="2026-01-01 00:00:00", expected=None
             )
         assert told["counts"] == {"changed": 1}
+
+
+@pytest.mark.parametrize("kind", ["fts4", "fts5"])
+async def test_a_row_of_a_table_without_watch_keeps_its_number(tmp_path: Path, kind: str) -> None:
+    schema = f"""CREATE TABLE f_content(name); INSERT INTO f_content VALUES ('ann'), ('bob');
+        CREATE TABLE t(x); CREATE VIRTUAL TABLE f USING {kind}(x, content='t');
+        CREATE TRIGGER g AFTER INSERT ON t BEGIN UPDATE f_content SET rowid = 3 WHERE rowid = 2;
+            UPDATE f_content SET rowid = 2 WHERE rowid = 1; END;"""
+    async with books(tmp_path, schema) as gate:
+        for said in (
+            await gate.blind("write_sqlite", **put(x="1")),
+            await gate.refused("write_sqlite", **put(x="1")),
+        ):
+            assert "rows of f_content, too" in said
+    assert rows(tmp_path, "(SELECT rowid, * FROM f_content)") == [(1, "ann"), (2, "bob")]
