@@ -408,8 +408,8 @@ def _known(one: Image | None, other: Image | None) -> Image | None:
 
 
 def exact(image: Image | None) -> object:
-    """An image that is equal to another only where the types are too: 1 and 1.0 are two things in a table."""
-    return None if image is None else [(type(value), value) for value in image]
+    """Equal for two images only where types and bits are: 1 and 1.0 are two things in a table, and 0.0 and -0.0."""
+    return None if image is None else [(type(one), one.hex() if type(one) is float else one) for one in image]
 
 
 def record(rows: Sequence[Touched]) -> bytes:

@@ -244,3 +244,14 @@ async def test_a_row_of_a_table_without_watch_keeps_its_number(tmp_path: Path, k
         ):
             assert "rows of f_content, too" in said
     assert rows(tmp_path, "(SELECT rowid, * FROM f_content)") == [(1, "ann"), (2, "bob")]
+
+
+async def test_a_zero_with_the_other_sign_is_another_value(tmp_path: Path) -> None:
+    async with books(tmp_path, "CREATE TABLE t(a, b); INSERT INTO t VALUES (0.0, 1);") as gate:
+        done = await gate.do("write_sqlite", **update({"b": 1}, a=-0.0, b=2))
+        assert "-a: 0.0\n+a: -0.0\n" in done.preview.diff
+        assert str(rows(tmp_path)) == "[(-0.0, 2)]"
+        await gate.undo(done)
+        assert str(rows(tmp_path)) == "[(0.0, 1)]"
+        await gate.undo(await gate.do("write_sqlite", **update({"b": 1}, a=-0.0)))
+    assert str(rows(tmp_path)) == "[(0.0, 1)]"
