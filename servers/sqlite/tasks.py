@@ -200,6 +200,11 @@ def _must_be_sound(asked: Asked, data: bytes) -> None:
                 f"{asked.said} is damaged, so that a change of one table could change another. Mend it with sqlite3 "
                 "until its integrity_check says ok, or put a good copy in its place, then ask again."
             )
+        if len(data) % copy.execute("PRAGMA page_size").fetchone()[0]:  # which is known by now
+            raise Refused(
+                f"{asked.said} goes on after its last page, so it cannot be written. Put a copy in its place that "
+                "sqlite3 makes with VACUUM INTO, then ask again."
+            )
 
 
 @contextmanager

@@ -255,3 +255,15 @@ async def test_a_zero_with_the_other_sign_is_another_value(tmp_path: Path) -> No
         assert str(rows(tmp_path)) == "[(0.0, 1)]"
         await gate.undo(await gate.do("write_sqlite", **update({"b": 1}, a=-0.0)))
     assert str(rows(tmp_path)) == "[(0.0, 1)]"
+
+
+async def test_a_database_with_a_tail_has_no_preview(tmp_path: Path) -> None:
+    async with books(tmp_path, "CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 2);") as gate:
+        with (tmp_path / "sample" / "b.sqlite").open("ab") as file:
+            file.write(b"tail")
+        for said in (
+            await gate.blind("write_sqlite", **put(a=1)),
+            await gate.refused("write_sqlite", **put(a=1)),
+        ):
+            assert "goes on after its last page" in said
+    assert rows(tmp_path) == [(1, 2)]
