@@ -14,9 +14,7 @@ from servers.sandbox.protocol import Refused
 from servers.sqlite import unwatched
 from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
 from servers.sqlite.reading import GENERATED, Cell, quoted, row_id
-
-Stored = str | int | float | bytes | None
-Image = tuple[Stored, ...]
+from servers.sqlite.stored import Image, Later, Stored, decoded, encoded, exact
 
 
 @dataclass(frozen=True)
@@ -364,10 +362,6 @@ def _exchange(base: sqlite3.Connection, wrong: Wrong, only_gone: bool) -> None:
             shape.put(base, key, image)
 
 
-class Later(str):
-    """Stands for a value that nobody knows before it is done: a time of day, a number by chance."""
-
-
 Given = frozenset[tuple[str, str]]  # tables, each with a column
 
 
@@ -405,11 +399,6 @@ def _known(one: Image | None, other: Image | None) -> Image | None:
         a if exact((a,)) == exact((b,)) else Later("(known when it is done)")
         for a, b in zip(one, other, strict=True)
     )
-
-
-def exact(image: Image | None) -> object:
-    """Equal for two images only where types and bits are: 1 and 1.0 are two things in a table, and 0.0 and -0.0."""
-    return None if image is None else [(type(one), one.hex() if type(one) is float else one) for one in image]
 
 
 def record(rows: Sequence[Touched]) -> bytes:
@@ -465,31 +454,6 @@ def _read(shape: Shape, *told: list[object] | None) -> Touched:
 
 def _other_columns(shape: Shape) -> Refused:
     return Refused(f"The table {shape.table} has other columns now. Put its rows back by hand.")
-
-
-def encoded(image: Image | None) -> list[object] | None:
-    """An image as JSON that keeps every type and every bit."""
-    return None if image is None else [_encode(value) for value in image]
-
-
-def _encode(value: Stored) -> object:
-    if isinstance(value, Later):
-        return {"later": True}
-    if isinstance(value, bytes):
-        return {"blob": value.hex()}
-    return {"real": value.hex()} if isinstance(value, float) else value
-
-
-def decoded(kept: list[object] | None) -> Image | None:
-    """The image again."""
-    return None if kept is None else tuple(_decode(value) for value in kept)
-
-
-def _decode(value: object) -> Stored:
-    if isinstance(value, dict):
-        return bytes.fromhex(value["blob"]) if "blob" in value else float.fromhex(value["real"])
-    assert value is None or isinstance(value, str | int)
-    return value
 
 
 def digest(rows: Iterable[tuple[str, *tuple[Image | None, ...]]]) -> str:

@@ -23,7 +23,8 @@ from servers.sandbox.protocol import Refused, first_of
 from servers.sqlite import reading, rows, search_indexes
 from servers.sqlite.files import LARGEST_CHANGED
 from servers.sqlite.reading import Asked, limited, opened, spoken
-from servers.sqlite.rows import Given, Image, Later, Stored, Touched, Watch, exact, shapes
+from servers.sqlite.rows import Given, Touched, Watch, shapes
+from servers.sqlite.stored import Image, Later, Stored, exact
 
 Answer = tuple[dict[str, Any], bytes]
 Task = Callable[..., Answer]

@@ -1,0 +1,40 @@
+"""The values in the rows of a database: which are the same, and how they are kept as JSON. Runs in the sandbox."""
+
+from __future__ import annotations
+
+Stored = str | int | float | bytes | None
+Image = tuple[Stored, ...]
+
+
+class Later(str):
+    """Stands for a value that nobody knows before it is done: a time of day, a number by chance."""
+
+
+def exact(image: Image | None) -> object:
+    """Equal for two images only where types and bits are: 1 and 1.0 are two things in a table, and 0.0 and -0.0."""
+    return None if image is None else [(type(one), one.hex() if type(one) is float else one) for one in image]
+
+
+def encoded(image: Image | None) -> list[object] | None:
+    """An image as JSON that keeps every type and every bit."""
+    return None if image is None else [_encode(value) for value in image]
+
+
+def _encode(value: Stored) -> object:
+    if isinstance(value, Later):
+        return {"later": True}
+    if isinstance(value, bytes):
+        return {"blob": value.hex()}
+    return {"real": value.hex()} if isinstance(value, float) else value
+
+
+def decoded(kept: list[object] | None) -> Image | None:
+    """The image again."""
+    return None if kept is None else tuple(_decode(value) for value in kept)
+
+
+def _decode(value: object) -> Stored:
+    if isinstance(value, dict):
+        return bytes.fromhex(value["blob"]) if "blob" in value else float.fromhex(value["real"])
+    assert value is None or isinstance(value, str | int)
+    return value
