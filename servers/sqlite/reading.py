@@ -121,7 +121,9 @@ def _authorize(action: int, first: str | None, second: str | None, _base: str | 
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _REFUSED_FUNCTIONS:
         return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and ((first == "page_size" and second is None) or first in _PRAGMAS):
+    if action == sqlite3.SQLITE_PRAGMA and (
+        (first in ("page_size", "encoding") and second is None) or first in _PRAGMAS
+    ):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
         return sqlite3.SQLITE_OK  # asked when a search index is opened; SQLite itself lets nobody write there

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from servers.sandbox.protocol import Refused
-from servers.sqlite import unwatched
+from servers.sqlite import stored, unwatched
 from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
 from servers.sqlite.reading import GENERATED, Cell, quoted, row_id
 from servers.sqlite.stored import Image, Later, Stored, decoded, encoded, exact
@@ -22,7 +22,7 @@ class Shape:
     """One table. `key` are the expressions that name a row: the row id, or the primary key where there is none.
 
     Images have the values in the order of `columns`, which may be another one than that of the table; then those of
-    `derived`: columns that are worked out, and cannot be set.
+    `derived`: columns that are worked out, and cannot be set. `code`: how the database keeps its texts.
     """
 
     table: str
@@ -30,6 +30,7 @@ class Shape:
     key: tuple[str, ...]
     by_id: bool
     derived: tuple[str, ...] = field(compare=False, default=())
+    code: str = field(compare=False, default=stored.UTF_8)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -48,8 +49,12 @@ class Shape:
 
     def image(self, base: sqlite3.Connection, key: Image) -> Image | None:
         """The stored values of one row, None when it is not there."""
-        columns = ", ".join(map(quoted, self.shown))
-        row = base.execute(f"SELECT {columns} FROM {self.named} WHERE {self.here}", key).fetchone()
+        names = [*map(quoted, self.shown)]
+        here = f"FROM {self.named} WHERE {self.here}"
+        row = base.execute(f"SELECT {', '.join(names)} {here}", key).fetchone()
+        if row is not None and self.code != stored.UTF_8:
+            data = base.execute(f"SELECT {stored.text_bytes(names)} {here}", key).fetchone()
+            stored.must_be_as_stored(self.table, row, data, self.code)
         return None if row is None else tuple(row)
 
     def remove(self, base: sqlite3.Connection, key: Image) -> None:
@@ -103,25 +108,25 @@ class Shape:
 
 def shapes(base: sqlite3.Connection) -> dict[str, Shape]:
     """Every table whose rows can be written, by name."""
-    listed = base.execute("PRAGMA main.table_list").fetchall()
+    listed, code = base.execute("PRAGMA main.table_list").fetchall(), stored.encoding(base)
     return {
         name: shape
         for _, name, kind, _, without_id, _ in listed
         if kind == "table"
         and not name.startswith("sqlite_")
-        and (shape := _shape(base, name, bool(without_id)))
+        and (shape := _shape(base, name, bool(without_id), code))
     }
 
 
-def _shape(base: sqlite3.Connection, table: str, without_id: bool) -> Shape | None:
+def _shape(base: sqlite3.Connection, table: str, without_id: bool, code: str) -> Shape | None:
     info = base.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
     columns = tuple(name for _, name, _, _, _, _, hidden in info if not hidden)
     derived = tuple(name for _, name, _, _, _, _, hidden in info if hidden in GENERATED)
     if without_id:
         keys = sorted((place, name) for _, name, _, _, _, place, _ in info if place)
-        return Shape(table, columns, tuple(quoted(name) for _, name in keys), False, derived)
+        return Shape(table, columns, tuple(quoted(name) for _, name in keys), False, derived, code)
     name = row_id(name for _, name, *_ in info)
-    return Shape(table, columns, (name,), True, derived) if name else None
+    return Shape(table, columns, (name,), True, derived, code) if name else None
 
 
 def shape_of(tables: dict[str, Shape], table: str) -> Shape:
@@ -193,10 +198,13 @@ class Watch:
 
     def seen(self) -> list[tuple[Shape, Image]]:
         """Every row touched so far, each once, in the order of tables and keys."""
-        rows = self.base.execute(f"SELECT DISTINCT * FROM {_NOTED} ORDER BY 1, 2").fetchmany(MOST_ROWS + 1)
+        asked = f"SELECT DISTINCT *, {stored.text_bytes(self.marks)} FROM {_NOTED} ORDER BY 1, 2"
+        rows = self.base.execute(asked).fetchmany(MOST_ROWS + 1)
         if len(rows) > MOST_ROWS:
             raise Refused(f"That touches more than {MOST_ROWS} rows. Change fewer at once.")
         found = [(self.order[number], tuple(key)) for number, *key in rows]
+        for shape, key in found:
+            stored.must_be_as_stored(shape.table, key[: len(key) // 2], key[len(key) // 2 :], shape.code)
         return [(shape, key[: len(shape.key)]) for shape, key in found]
 
     def touched(self, before: sqlite3.Connection) -> list[Touched]:

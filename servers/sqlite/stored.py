@@ -1,9 +1,36 @@
-"""The values in the rows of a database: which are the same, and how they are kept as JSON. Runs in the sandbox."""
+"""The values in the rows of a database: which are the same, how they are kept as JSON, and whether a text is read as it
+is stored: of one that is no valid UTF-16 SQLite gives another. Runs in the sandbox.
+"""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable
+
+from servers.sandbox.protocol import Refused
+
 Stored = str | int | float | bytes | None
 Image = tuple[Stored, ...]
+UTF_8 = "UTF-8"  # of which Python reads no text that is none
+
+
+def encoding(base: sqlite3.Connection) -> str:
+    """How a database keeps its texts, by the name that Python has for it, too."""
+    return str(base.execute("PRAGMA main.encoding").fetchone()[0])
+
+
+def text_bytes(expressions: Iterable[str]) -> str:
+    """What selects the bytes of these where they are texts."""
+    return ", ".join(f"CASE typeof({one}) WHEN 'text' THEN CAST({one} AS BLOB) END" for one in expressions)
+
+
+def must_be_as_stored(table: str, values: Iterable[object], data: Iterable[object], code: str) -> None:
+    """Raise Refused for a text that was read as another than it is."""
+    for value, kept in zip(values, data, strict=True):
+        if isinstance(value, str) and value.encode(code) != kept:
+            raise Refused(
+                f"A text in {table} is no valid {code}, so it can neither be shown nor put back. Change it by hand."
+            )
 
 
 class Later(str):

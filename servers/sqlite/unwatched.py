@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 
 from servers.sandbox.protocol import Refused
-from servers.sqlite import search_indexes
+from servers.sqlite import search_indexes, stored
 from servers.sqlite.reading import quoted, row_id
 
 _SEQUENCE = (
@@ -98,6 +98,8 @@ def _digest(base: sqlite3.Connection, table: str, without_id: bool) -> str:
     info = base.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
     number = None if without_id else row_id(name for _, name, *_ in info)
     columns = f"{number}, *" if number else "*"
+    if stored.encoding(base) != stored.UTF_8:
+        columns += f", {stored.text_bytes(quoted(name) for _, name, *_ in info)}"
     base.text_factory = bytearray  # which is no type of a blob, and takes texts that are no UTF-8
     try:
         for row in base.execute(f"SELECT {columns} FROM main.{quoted(table)}"):

@@ -267,3 +267,46 @@ async def test_a_database_with_a_tail_has_no_preview(tmp_path: Path) -> None:
         ):
             assert "goes on after its last page" in said
     assert rows(tmp_path) == [(1, 2)]
+
+
+BROKEN = "CAST(x'00D84100' AS TEXT)"  # half a pair of UTF-16, which SQLite reads as another letter
+
+
+@pytest.mark.parametrize(
+    ("tables", "does"),
+    [
+        (f"CREATE TABLE pay(b); INSERT INTO pay VALUES ({BROKEN});", "DELETE FROM pay"),
+        ("CREATE TABLE pay(b); INSERT INTO pay VALUES (1);", f"UPDATE pay SET b = {BROKEN}"),
+        (
+            "CREATE TABLE pay(b, k TEXT PRIMARY KEY) WITHOUT ROWID; "
+            f"INSERT INTO pay VALUES (5, {BROKEN}), (6, CAST(x'00D841DC' AS TEXT));",
+            "UPDATE pay SET b = 9",
+        ),
+        (
+            "CREATE TABLE pay(rowid, oid, _rowid_); INSERT INTO pay VALUES (CAST(x'00D841DC' AS TEXT), 1, 2);",
+            f"UPDATE pay SET rowid = {BROKEN}",
+        ),
+    ],
+)
+async def test_no_text_that_is_read_as_another_is_changed(tmp_path: Path, tables: str, does: str) -> None:
+    schema = f"""PRAGMA encoding='UTF-16le'; CREATE TABLE t(a); {tables}
+        CREATE TRIGGER g AFTER INSERT ON t BEGIN {does}; END;"""
+    async with books(tmp_path, schema) as gate:
+        for said in (
+            await gate.blind("write_sqlite", **put(a=1)),
+            await gate.refused("write_sqlite", **put(a=1)),
+        ):
+            assert "pay" in said
+            assert "can neither be shown nor put back" in said
+    assert rows(tmp_path) == []
+
+
+@pytest.mark.parametrize("code", ["UTF-16le", "UTF-16be"])
+async def test_texts_in_utf_16_are_changed_and_put_back(tmp_path: Path, code: str) -> None:
+    schema = f"""PRAGMA encoding='{code}'; CREATE TABLE t(k TEXT PRIMARY KEY, b) WITHOUT ROWID;
+        INSERT INTO t VALUES ('é😀', char(65279, 65, 0));"""
+    async with books(tmp_path, schema) as gate:
+        done = await gate.do("write_sqlite", **update({"k": "é😀"}, b="x"))
+        assert rows(tmp_path) == [("é😀", "x")]
+        await gate.undo(done)
+    assert rows(tmp_path) == [("é😀", "\ufeffA\0")]
