@@ -25,12 +25,16 @@ from servers.filesystem.text import read_at
 from servers.sandbox.calling import Job, Limits, Portions, brief, run
 from servers.sandbox.protocol import MOST_JSON
 
-LONGEST_TITLE, LONGEST_PLACE, LONGEST_TEXT = 200, 300, 8000
+LONGEST_TITLE, LONGEST_PLACE, LONGEST_TEXT, LONGEST_ID = 200, 300, 8000, 400
+LONGEST_LISTED = 1000  # characters of the title or the place of an event in a list
 MOST_TIMES, MOST_MINUTES, MOST_DAYS = 1000, 60 * 24 * 14, 366
 
 Repeat = Literal["daily", "weekdays", "weekly", "every 2 weeks", "monthly", "yearly"]
 IdArg = Annotated[
-    str, Field(min_length=1, max_length=400, description="The id of the event, as the list of events has it.")
+    str,
+    Field(
+        min_length=1, max_length=LONGEST_ID, description="The id of the event, as the list of events has it."
+    ),
 ]
 TitleArg = Annotated[str, Field(max_length=LONGEST_TITLE, description="What it is, in one line.")]
 StartArg = Annotated[
@@ -326,15 +330,16 @@ class Occurrence:
         )
 
     def shown(self) -> Event:
+        """As a list has it. An id that is cut is still too long to be asked for, so it is nobody else's."""
         return Event(
-            title=self.title,
+            title=brief(self.title, LONGEST_LISTED),
             start=times.said(self.start),
             end=times.said(self.end),
-            location=self.location,
+            location=brief(self.location, LONGEST_LISTED),
             repeats=self.repeats,
             busy=self.busy,
             status=self.status,
-            event_id=self.event_id,
+            event_id=brief(self.event_id, LONGEST_ID + 1),
             file=self.file.place.said,
         )
 

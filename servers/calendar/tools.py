@@ -86,7 +86,7 @@ class Tools:
         )
         fits = (each for each in there if _contains(each, contains))
         shown, more = answers.fitting((each.shown() for each in fits), MOST_EVENTS)
-        note = problems.note or ("" if shown else "There are none.")
+        note = problems.note or ("" if shown or more else "There are none.")
         return Events(events=shown, truncated=more, note=note, unread=problems.files)
 
     @spoken

@@ -16,6 +16,7 @@ import pytest
 
 from servers.calendar import events, tasks
 from servers.calendar.events import Occurrence, Problems, Span
+from servers.filesystem import answers
 from servers.filesystem.paths import Roots
 from servers.sandbox.calling import Job, Result, Sandbox
 from tests.servers.test_calendar_tools import calendar, event
@@ -172,3 +173,42 @@ def test_a_file_that_takes_too_long_for_so_many_days_says_so(monkeypatch: pytest
     told, _ = tasks.between(daily(5).encode(), small.encode(), names=["many.ics", "small.ics"], **span)
     assert [one["event_id"] for one in told["found"]] == ["small"]
     assert told["problems"] == ["many.ics has more in it than can be gone through: ask for fewer days"]
+
+
+async def test_an_event_with_a_long_title_is_listed_with_its_beginning_and_hides_no_other(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "calendar"
+    root.mkdir()
+    for name in ("SUMMARY", "LOCATION", "UID"):
+        plain = event("DTSTART:20261102T080000Z", "DURATION:PT1H", "LOCATION:Hall", uid=f"of {name}")
+        line = next(line for line in plain.splitlines() if line.startswith(name))
+        (root / f"{name}.ics").write_text(plain.replace(line, line + "é" * 100_000), newline="")
+    (root / "small.ics").write_text(
+        event("DTSTART:20261102T120000Z", "DURATION:PT1H", uid="small"), newline=""
+    )
+    async with calendar(root) as gate:
+        listed = await gate("list_events", start="2026-11-02", days=1)
+    assert (len(listed["events"]), listed["truncated"], listed["note"]) == (4, False, "")
+    assert listed["events"][-1]["event_id"] == "small"
+    longest = {
+        name: max((one[name] for one in listed["events"]), key=len)
+        for name in ("title", "location", "event_id")
+    }
+    assert {name: (len(text), text[-2:]) for name, text in longest.items()} == {
+        "title": (1000, "é…"),
+        "location": (1000, "é…"),
+        "event_id": (401, "é…"),
+    }
+
+
+async def test_a_list_from_which_all_is_left_out_does_not_say_that_there_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "calendar"
+    root.mkdir()
+    (root / "small.ics").write_text(event("DTSTART:20261102T120000Z"), newline="")
+    monkeypatch.setattr(answers, "MOST_CHARACTERS", 10)
+    async with calendar(root) as gate:
+        listed = await gate("list_events", start="2026-11-02", days=1)
+    assert (listed["events"], listed["truncated"], listed["note"]) == ([], True, "")
