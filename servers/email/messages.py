@@ -418,9 +418,10 @@ def _headers(mail: EmailMessage, lists: Lists) -> Iterator[str]:
                 " (the others do not see this)" * (name == "Bcc")
             )
     yield f"Subject: {header(mail, 'Subject') or NO_SUBJECT}"
-    for name in dict.fromkeys(name.lower() for name in mail):
+    for written, raw in mail.raw_items():
+        name = written.lower()
         if name in ("reply-to", "sender") or not (name in UNSHOWN or name.startswith("content-")):
-            yield f"{name.title()}: {header(mail, name)}"
+            yield f"{name.title()}: {_decoded(name, raw)}"
 
 
 def _bodies(mail: EmailMessage) -> Iterator[str]:

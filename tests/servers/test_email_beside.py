@@ -67,6 +67,7 @@ TOLD = {
     "a word behind a date": HEAD + b"Orig-Date: Fri, 27 Nov 2026 10:00:00 +0000 SECRET\n\nhi\n",
     "a comment beside who wrote a mail in it": MIXED
     + b"--b\nContent-Type: message/rfc822\n\nFrom: a@b.example (SECRET)\n\nhi\n--b--\n",
+    "a header that is there twice": HEAD + b"X-Note: mine\nX-Note: SECRET\n\nhi\n",
     "a kind of parts": MIXED.replace(b"/mixed", b"/SECRET") + TEXT + b"--b--\n",
     "a header of a mail in it": MIXED + b"--b\nContent-Type: message/rfc822\n\nX-Q: SECRET\n\nhi\n--b--\n",
     "the address of a file elsewhere": MIXED
