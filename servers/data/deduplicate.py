@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from array import array
@@ -10,12 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress, count
+from itertools import chain, compress, count
 from typing import Any
 
 from rapidfuzz.distance import Indel
 
-from servers import formulas
+from servers import csv_lines, formulas
 from servers.data.table import Column, Table, plain
 
 WINDOW = 8  # texts next to each other in order that are held against each other
@@ -136,12 +135,11 @@ class Twins:
         """The file without them, `sign` between values."""
         out = io.BytesIO()
         text = io.TextIOWrapper(out, "utf-8", newline="")
-        writer = csv.writer(text, delimiter=sign, lineterminator="\n")
-        writer.writerow(self.table.names)
         rows = zip(
             *(map(written(column).__getitem__, column.codes) for column in self.table.columns), strict=True
         )
-        writer.writerows(compress(rows, (row not in self.extra for row in count())))
+        kept = compress(rows, (row not in self.extra for row in count()))
+        csv_lines.write(text, sign, chain([self.table.names], kept))
         text.flush()
         return out.getvalue()
 

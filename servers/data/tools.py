@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from servers import formulas
+from servers import csv_lines, formulas
 from servers.command_line import Clock
 from servers.data import sources, writing
 from servers.data.models import (
@@ -300,9 +299,7 @@ def as_csv(sign: str, columns: list[str], rows: list[list[Cell]]) -> str:
                 f"Row {number} has {len(row)} values for {len(columns)} columns. Give each one value."
             )
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=sign, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([[_plain(value) for value in row] for row in rows])
+    csv_lines.write(out, sign, [columns, *([_plain(value) for value in row] for row in rows)])
     return out.getvalue()
 
 

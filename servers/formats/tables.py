@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Any
 
+from servers import csv_lines
 from servers.sandbox.protocol import Refused
 from servers.text_encoding import detect
 
@@ -114,8 +115,8 @@ def free_name(name: str, taken: Sequence[str], names: Sequence[str]) -> str:
 
 def comma_separated(table: Sequence[Sequence[Cell]], sign: str) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=sign, lineterminator="\n")
-    writer.writerows([[str(v).lower() if isinstance(v, bool) else v for v in row] for row in table])
+    rows = ([str(v).lower() if isinstance(v, bool) else v for v in row] for row in table)
+    csv_lines.write(out, sign, rows)
     return out.getvalue()
 
 

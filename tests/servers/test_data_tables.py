@@ -14,6 +14,7 @@ import pytest
 from mcp import Client
 
 from servers.data import server
+from servers.formats import tables
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import gated
 
@@ -122,6 +123,19 @@ async def test_a_csv_file_that_is_replaced_keeps_its_sign_between_values(tmp_pat
         plan = await ask("preview_csv", path="old.csv", **table)
         await ask("write_csv", path="old.csv", expected_sha256=plan["sha256"], **table)
     assert (tmp_path / "old.csv").read_text() == plan["after"] == 'a;b\n12,50;"x;y"\n'
+
+
+async def test_a_carriage_return_in_a_value_makes_no_row(tmp_path: Path) -> None:
+    rows = [["x\r=1+1", "1"], ["y\r\nz", "2"], ["\r", "3"]]
+    text = 'a,b\n"x\r=1+1",1\n"y\r\nz",2\n"\r",3\n'
+    root = tmp_path / "files"
+    root.mkdir()
+    async with gated(tmp_path / "logs", "data", server([root])) as gate:
+        await gate.do("write_csv", path="a.csv", columns=["a", "b"], rows=rows)
+        (root / "c.csv").write_bytes(text.encode() + b'"\r",3\n')
+        await gate.do("write_without_duplicates", source="c.csv", destination="b.csv")
+    assert [(root / name).read_bytes().decode() for name in ("a.csv", "b.csv")] == [text, text]
+    assert tables.comma_separated([["a", "b"], *rows], ",") == text
 
 
 async def test_values_beyond_the_last_column_name_are_kept_and_said(tmp_path: Path) -> None:
