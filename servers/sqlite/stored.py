@@ -1,5 +1,6 @@
-"""The values in the rows of a database: which are the same, how they are kept as JSON, and whether a text is read as it
-is stored: of one that is no valid UTF-16 SQLite gives another. Runs in the sandbox.
+"""The values in the rows of a database: which are the same, and how they are kept as JSON. Runs in the sandbox.
+
+SQLite reads a text that is no valid UTF-16 as another one; so the bytes that are stored are looked at as well.
 """
 
 from __future__ import annotations
