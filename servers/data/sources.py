@@ -225,9 +225,10 @@ def looked(
     name = place.parts[-1].lower()
     if table is not None or name.endswith(_DATABASES):
         with TemporaryFile() as rows:  # other calls wait for their turns between the two: these hold no rows
-            named, sha256 = _of_table(place, table, rows)
+            told, sha256 = _of_table(place, table, rows)
             blob = Streamed(rows.fileno(), rows.tell())
-            job = _job(task, {**args, "ending": "", "named": named}, [blob])
+            read = {"ending": "", "named": told["columns"], "unlike": told["unlike"]}
+            job = _job(task, {**args, **read}, [blob])
             return Told(place.said, sha256, *_answered(replace(job, into=into), place.said))
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
     with spot(place) as here, disk.reading(here) as file:
@@ -270,13 +271,14 @@ def _answered(job: Job, said: str) -> tuple[dict[str, Any], bytes]:
     return result.told, result.data
 
 
-def _of_table(place: Place, table: str | None, rows: BinaryIO) -> tuple[list[str], str]:
-    """The columns of a table, and the SHA-256 of its rows, which are written down as JSON, a list of some a line."""
+def _of_table(place: Place, table: str | None, rows: BinaryIO) -> tuple[dict[str, Any], str]:
+    """The columns of a table and what is read otherwise in it, and the SHA-256 of its rows, which are written down as
+    JSON, a list of some a line."""
     most = (MOST_RECORDS, LARGEST)
     with reading(place) as file:
         told, _ = asked(file, place.said, "table", seconds=TABLE_SECONDS, into=rows, name=table, most=most)
     rows.flush()
-    return told["columns"], disk.measure(rows.fileno(), place.said).sha256
+    return told, disk.measure(rows.fileno(), place.said).sha256
 
 
 def sign_for(place: Place, source: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import islice
 from typing import Any
@@ -18,11 +19,13 @@ Result = tuple[dict[str, Any], bytes]
 MOST_ANOMALIES = 500
 
 
-def _table(blobs: Sequence[bytes], files: Sequence[int], ending: str, named: Sequence[str] | None) -> Table:
+def _table(blobs: Sequence[bytes], files: Sequence[int], source: dict[str, Any]) -> Table:
     """The table of a file that is open, or of what is given."""
+    ending, named = source["ending"], source.get("named")
     gc.disable()  # nothing of a table is ever garbage, and this process ends with the call
     if not files:
-        return table.load(blobs[0], ending, named)
+        made = table.load(blobs[0], ending, named)
+        return replace(made, assumed=[*made.assumed, *source.get("unlike", ())])
     with open(files[0], "rb", closefd=False) as file:
         return table.load(file.read(), ending, named)
 
@@ -55,7 +58,7 @@ def _twins(
     columns: Sequence[str] | None,
     alike: float | None,
 ) -> Twins:
-    made = _table(blobs, files, source["ending"], source.get("named"))
+    made = _table(blobs, files, source)
     return deduplicate.twins(made, made.chosen(columns), alike)
 
 
@@ -99,7 +102,7 @@ def anomalies(
     **source: Any,
 ) -> Result:
     """What stands out, as JSON: the first things of it, and one more where there are more."""
-    made = _table(blobs, files, source["ending"], source.get("named"))
+    made = _table(blobs, files, source)
     chosen = made.chosen(columns)
     assumed, found = quality.looked_through(made, chosen, date.fromisoformat(today))
     listed, more = first_of(islice(found, MOST_ANOMALIES + 1))

@@ -194,8 +194,9 @@ def _cell(value: Cell | bytes) -> Cell:
 
 def table(
     base: sqlite3.Connection, asked: Asked, name: str | None, most: tuple[int, int]
-) -> tuple[list[str], bytes]:
-    """The columns of a table, and all its rows as JSON, a list of some thousands a line. `most`: rows and bytes.
+) -> tuple[list[str], bytes, list[str]]:
+    """The columns of a table, all its rows as JSON, a list of some thousands a line, and which values JSON does not
+    know, in sentences. `most`: rows and bytes.
 
     Raises Refused when there is none of that name, or when it has more.
     """
@@ -207,27 +208,61 @@ def table(
         raise Refused(f"There is no table “{name}”. The tables are: {listed}.")
     try:
         base.text_factory = str
-        return _rows(base, asked, name, most)
+        return _rows(base, asked, name, most, Unlike())
     except sqlite3.OperationalError as error:
         if "UTF-8" not in str(error):
             raise
-    base.text_factory = _text  # which takes twice as long
-    return _rows(base, asked, name, most)
+    unlike = Unlike()
+    base.text_factory = unlike.text  # which takes twice as long
+    return _rows(base, asked, name, most, unlike)
+
+
+@dataclass
+class Unlike:
+    """How many values JSON does not know, and what is read in their place."""
+
+    binary: int = 0
+    endless: int = 0
+    texts: int = 0
+
+    def text(self, data: bytes) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.texts += 1
+            return _text(data)
+
+    def cell(self, value: Cell | bytes) -> Cell:
+        read = _cell(value)
+        if read is not value:
+            self.binary += isinstance(value, bytes)
+            self.endless += isinstance(value, float)
+        return read
+
+    def said(self) -> list[str]:
+        counts = (
+            (self.binary, "binary", "their size and SHA-256"),
+            (self.texts, "not UTF-8 text", "text with \ufffd for what is none"),
+            (self.endless, "infinite", "the words for that"),
+        )
+        return [
+            f"Values that are {kind}, read as {place}: {count:,}." for count, kind, place in counts if count
+        ]
 
 
 def _rows(
-    base: sqlite3.Connection, asked: Asked, name: str, most: tuple[int, int]
-) -> tuple[list[str], bytes]:
+    base: sqlite3.Connection, asked: Asked, name: str, most: tuple[int, int], unlike: Unlike
+) -> tuple[list[str], bytes, list[str]]:
     limit, room = most
     found = base.execute(f"SELECT * FROM {quoted(name)}")
     lines: list[bytes] = []
     while rows := found.fetchmany(_BATCH):
         plain = {*map(type, chain.from_iterable(rows))} <= _PLAIN
-        lines.append(to_json(rows if plain else [[*map(_cell, row)] for row in rows]))
+        lines.append(to_json(rows if plain else [[*map(unlike.cell, row)] for row in rows]))
         limit, room = limit - len(rows), room - len(lines[-1])
         if limit < 0 or room < 0:
             raise Refused(f"{asked.said} has too many records. Ask for a part of it.")
-    return _names(found), b"\n".join(lines)
+    return _names(found), b"\n".join(lines), unlike.said()
 
 
 def tables(base: sqlite3.Connection) -> list[dict[str, Any]]:

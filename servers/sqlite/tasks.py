@@ -378,8 +378,8 @@ def tables(asked: Asked) -> Answer:
 
 def table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
     with opened(asked) as base:
-        columns, lines = reading.table(base, asked, name, most)
-        return {"columns": columns}, lines
+        columns, lines, unlike = reading.table(base, asked, name, most)
+        return {"columns": columns, "unlike": unlike}, lines
 
 
 def preview(asked: Asked, changes: bytes, *, at: str, most: int) -> Answer:

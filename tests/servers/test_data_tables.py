@@ -399,6 +399,27 @@ async def test_values_of_a_database_that_json_does_not_know_are_read_like_all_ot
     shown = json.dumps(told["groups"], ensure_ascii=False)
     for value in ("inf", "(binary, 2 bytes, SHA-256", "A\ufffd"):
         assert value in shown
+    assert (told["assumed"], plain["assumed"]) == (UNLIKE, [])
+
+
+UNLIKE = [
+    "Values that are binary, read as their size and SHA-256: 2.",
+    "Values that are not UTF-8 text, read as text with \ufffd for what is none: 2.",
+    "Values that are infinite, read as the words for that: 2.",
+]
+
+
+async def test_the_card_says_which_values_of_a_database_are_written_as_others(tmp_path: Path) -> None:
+    root = tmp_path / "files"
+    root.mkdir()
+    with closing(sqlite3.connect(root / "t.sqlite")) as base, base:
+        base.execute("CREATE TABLE t(a, b)")
+        for value in ("1", "x'00ff'", "CAST(x'41ff' AS TEXT)", "-9e999"):
+            base.execute(f"INSERT INTO t VALUES ({value}, 1), ({value}, 1)")
+    call = {"source": "t.sqlite", "table": "t", "destination": "t.csv"}
+    async with gated(tmp_path / "logs", "data", server([root])) as gate:
+        card = (await gate.look("write_without_duplicates", **call)).preview
+    assert card.diff.splitlines()[:3] == UNLIKE
 
 
 @pytest.mark.parametrize(
