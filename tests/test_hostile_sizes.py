@@ -200,6 +200,7 @@ PATTERNS: dict[str, tuple[str, str, Callable[[int], Json]]] = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("tool", "name", "make"), PATTERNS.values(), ids=PATTERNS)
 def test_no_call_of_very_many_short_texts_is_held_against_the_rules(
     tool: str, name: str, make: Callable[[int], Json]

@@ -112,6 +112,7 @@ def test_no_message_takes_long_for_the_new_name_in_it() -> None:
     assert seconds(lambda: thread_commands.new_name("call it" + " " * 40_000 + "y\nz"), 2, 0.1) < 0.1
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "pattern",
     [r"(?:,|,? and) \d(?: *(?:,|,? *and) *\d)*", r"(a+)+$", r"(?:a|aa)*b", r"<[^>]*>", r"\s*x", r"a.*b.*c"],

@@ -47,6 +47,7 @@ async def test_a_yes_approves_no_plan_of_an_agent(api: Api, word: str) -> None:
     assert (api.gate.texts[-1], api.gate.desk.calls) == (BY_AGENT, [])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", GOES_ON)
 async def test_no_word_lets_a_paused_plan_of_an_agent_go_on(api: Api, word: str) -> None:
     """The result that waits for a look would be told to the agent."""

@@ -86,6 +86,7 @@ async def test_neither_part_of_a_tool_result_over_mcp_has_it(api: Api, how: str,
     assert (late.structured_content or {}).get("content") == (None if how == "text" else CLEAN)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("how", HOWS)
 async def test_an_agent_whose_task_it_was_gets_nothing_of_it_of_a_step(api: Api, how: str) -> None:
     agent, ann = await api.agent(), await api.client()

@@ -32,6 +32,7 @@ async def line_of(ann: Client) -> Any:
     return line
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("answer", ["release", "edit", "reject"])
 async def test_a_client_of_the_gateway_gets_what_a_person_lets_out(api: Api, mode: str, answer: str) -> None:

@@ -49,6 +49,7 @@ async def undone(api: Api, agent: Client, ann: Client, action: str) -> list[Any]
     return told
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("how", ["waits", "release", "edit", "reject"])
 async def test_an_agent_is_told_no_more_by_the_undo_than_by_the_call(api: Api, how: str) -> None:
     agent, ann = await api.agent(), await api.client()

@@ -24,7 +24,7 @@ IDLE = 10.5  # statements per second; DBOS alone sends 7
 COMPILED = 2  # statements of a story; the first of three warms the cache, and the median counts
 
 
-@pytest.mark.slow(but=1)
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("database", [SQLITE, POSTGRES])
 async def test_no_story_costs_more_than_its_budget(

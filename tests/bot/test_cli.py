@@ -100,6 +100,7 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
         assert f"\n    {command} " in done.stdout
 
 
+@pytest.mark.slow
 def test_serving_without_secrets_says_what_to_set_and_shows_no_traceback(tmp_path: Path) -> None:
     for arguments in ((), ("serve",), ("web",), ("worker",)):
         done = bot(*arguments, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"})

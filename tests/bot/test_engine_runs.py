@@ -76,6 +76,7 @@ async def ended(engine: Engine, key: str) -> None:
     raise AssertionError(f"{key} did not end")
 
 
+@pytest.mark.slow
 async def test_a_run_is_carried_out_with_its_arguments_on_the_loop_that_asked(database_url: str) -> None:
     loops = []
 
@@ -100,6 +101,7 @@ async def test_a_run_is_rolled_back_with_the_transaction_that_asked_for_it(datab
         assert engine.calls == [("later",)]
 
 
+@pytest.mark.slow
 async def test_the_same_key_is_one_run_while_it_waits_and_after_it_ended(database_url: str) -> None:
     async with started(database_url) as engine:
         twice = Run("note", "k", ("once",))
@@ -150,6 +152,7 @@ async def test_a_lasting_error_ends_the_run_and_is_logged_once(
     assert len(engine.calls) == (3 if isinstance(error, Unavailable) else 1)
 
 
+@pytest.mark.slow
 async def test_a_kind_of_work_that_is_stuck_does_not_hold_up_another(sqlite_url: str) -> None:
     free = asyncio.Event()
 
@@ -203,6 +206,7 @@ async def test_what_follows_a_run_is_carried_out_in_its_workflow(database_url: s
         assert [name for name, _ in await workflows(engine)] == ["other"]
 
 
+@pytest.mark.slow
 async def test_what_follows_waits_in_the_queue_where_one_person_has_much_under_way(sqlite_url: str) -> None:
     free = asyncio.Event()
 

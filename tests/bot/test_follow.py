@@ -96,6 +96,7 @@ async def test_a_folder_that_is_gone_ends_its_watch_with_the_reason(product: Pro
     assert "does not exist" in str(news(product, root)[-1])
 
 
+@pytest.mark.slow
 async def test_a_second_watch_of_the_folder_takes_over_and_the_first_says_so(product: Product) -> None:
     first = await watching(product)
     second = await watching(product)
@@ -105,6 +106,7 @@ async def test_a_second_watch_of_the_folder_takes_over_and_the_first_says_so(pro
     assert "q5.md" not in str(news(product, first))
 
 
+@pytest.mark.slow
 async def test_a_watch_goes_on_after_a_restart(tmp_path: Path) -> None:
     async with running_product(tmp_path, limits=LIMITS) as product:
         await watching(product)

@@ -34,6 +34,7 @@ print(held() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
 def test_what_many_bodies_took_is_given_back() -> None:
     by_itself, told = (

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from bot.demo import local, sample_files
@@ -69,6 +70,7 @@ def cards(product: Product, thread: str) -> list[str]:
     return [message.text for message in product.ws.by_app(OPS, thread)]
 
 
+@pytest.mark.slow
 async def test_a_slow_planner_keeps_neither_a_stop_nor_another_thread_waiting(tmp_path: Path) -> None:
     async with slowly(tmp_path) as (product, planner):
         ann = product.ws.as_(ANN)

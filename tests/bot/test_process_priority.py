@@ -48,6 +48,7 @@ def left(steps: int) -> int:
     return min(steps, 19 - os.getpriority(os.PRIO_PROCESS, 0))
 
 
+@pytest.mark.slow
 def test_a_worker_leaves_the_processor_to_the_web_process() -> None:
     assert went_back("worker") == left(10)
     assert went_back("worker", WORKER_NICE="3") == left(3)

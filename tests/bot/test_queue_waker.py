@@ -123,6 +123,7 @@ async def _carried_out(url: str, wakes: bool) -> None:
         await sql.dispose()
 
 
+@pytest.mark.slow
 async def test_a_run_begins_when_its_transaction_has_committed_and_waits_for_no_poll(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +131,7 @@ async def test_a_run_begins_when_its_transaction_has_committed_and_waits_for_no_
     await _carried_out(database_url, wakes=True)
 
 
+@pytest.mark.slow
 async def test_a_run_that_a_process_without_workers_asks_for_begins_at_once(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +201,7 @@ async def test_a_run_that_nobody_calls_for_is_found_by_the_poll(database_url: st
     await _carried_out(database_url, wakes=False)
 
 
+@pytest.mark.slow
 async def test_without_the_worker_that_it_knows_dbos_looks_itself(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

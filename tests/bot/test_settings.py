@@ -407,6 +407,7 @@ def test_a_wrong_rate_is_told_with_its_line(text: str, told: str, tmp_path: Path
     assert told in problem
 
 
+@pytest.mark.slow
 def test_who_plans_by_phrases_does_not_load_what_models_need() -> None:
     code = "import bot.wiring, sys; sys.exit(any(m.startswith(('pydantic_ai', 'openai', 'anthropic')) for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

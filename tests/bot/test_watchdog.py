@@ -85,6 +85,7 @@ async def test_a_stall_without_end_is_told_while_it_goes_on(monkeypatch: pytest.
     assert dog.stalls == 1
 
 
+@pytest.mark.slow
 async def test_a_stall_is_a_log_record_and_a_counter(
     tmp_path: object, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -128,6 +129,7 @@ def test_two_watch_one_loop_and_the_one_that_goes_first_leaves_the_other() -> No
     assert found == []
 
 
+@pytest.mark.slow
 def test_the_stack_of_a_thread_is_read_while_it_runs_on() -> None:
     ends = threading.Event()
 

@@ -35,6 +35,7 @@ async def posted(fake: FakeWorkspace, count: int = 1) -> list[tuple[str, dict[st
     return fake.posts
 
 
+@pytest.mark.slow
 async def test_a_button_posts_who_where_and_its_value(fake: FakeWorkspace, open_page: OpenPage):
     page, ts = await card(fake, open_page, actions(button("confirm", "Confirm"), button("cancel", "Cancel")))
     await page.click("[data-action-id=confirm]")
@@ -54,6 +55,7 @@ async def test_a_second_click_waits_for_the_first(fake: FakeWorkspace, open_page
     assert len(fake.posts) == 1
 
 
+@pytest.mark.slow
 async def test_the_overflow_menu_posts_the_chosen_option(fake: FakeWorkspace, open_page: OpenPage):
     menu = {"type": "overflow", "action_id": "more", "options": options("grant", "reject")}
     page, _ = await card(fake, open_page, actions(menu))

@@ -73,6 +73,7 @@ async def write(fake: FakeWorkspace, open_page: OpenPage, text: str) -> Locator:
     return page.locator(f'[data-ts="{ts}"] .message-body')
 
 
+@pytest.mark.slow
 async def test_each_kind_of_block_is_drawn(fake: FakeWorkspace, open_page: OpenPage):
     message = await show(fake, open_page, *(block for block, _, _ in KINDS))
     for n, (_, selector, text) in enumerate(KINDS):

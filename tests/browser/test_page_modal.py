@@ -51,6 +51,7 @@ async def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
     await expect(page.get_by_label("Phrase")).to_have_attribute("aria-invalid", "true")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["escape", "x", "button"])
 async def test_a_modal_can_be_closed(fake: FakeWorkspace, open_page: OpenPage, how: str):
     fake.more["modal"] = view(PHRASE)

@@ -17,6 +17,7 @@ async def send(page: Page, text: str, where: str = "composer") -> None:
     await page.get_by_test_id(where).press("Enter")
 
 
+@pytest.mark.slow
 async def test_the_address_and_the_switch_say_who_one_is(fake: FakeWorkspace, open_page: OpenPage):
     fake.say(1, "for <@U_BEN>", user="U_CLEO")
     page = await open_page(f"{fake.url}?as=U_BEN")

@@ -147,6 +147,7 @@ async def test_a_delete_wants_its_phrase_and_gives_both_files_back(product: Prod
     assert [product.text(name) for name in DRAFTS] == before
 
 
+@pytest.mark.slow
 async def test_an_undo_over_a_later_change_is_asked_about_first(product: Product, open_window: OpenWindow):
     ann = await open_window("U_ANN")
     before = product.text(SUMMARY)
@@ -162,6 +163,7 @@ async def test_an_undo_over_a_later_change_is_asked_about_first(product: Product
     assert product.text(SUMMARY) == before
 
 
+@pytest.mark.slow
 async def test_an_undo_that_cannot_go_says_why(product: Product, open_window: OpenWindow):
     ann = await open_window("U_ANN")
     await ann.ask("delete drafts/q3-draft.md and drafts/meeting-notes.md")

@@ -94,6 +94,7 @@ async def test_the_approver_whom_the_policy_names_confirms(product: Product, ope
     assert product.text("archive/q3-figures.csv") == product.text(FIGURES)
 
 
+@pytest.mark.slow
 async def test_an_approver_rejects_with_a_reason(product: Product, open_window: OpenWindow):
     ann, cleo = await open_window("U_ANN"), await open_window("U_CLEO")
     await ann.ask(f"copy {FIGURES} to archive")
@@ -106,6 +107,7 @@ async def test_an_approver_rejects_with_a_reason(product: Product, open_window: 
     assert product.text("archive/q3-figures.csv") is None
 
 
+@pytest.mark.slow
 async def test_a_tool_that_nobody_has_read_shows_all_it_would_be_given(
     product: Product, open_window: OpenWindow, tmp_path: Path
 ):
@@ -125,6 +127,7 @@ async def test_a_tool_that_nobody_has_read_shows_all_it_would_be_given(
     assert (tmp_path / "poked.txt").read_text() == "the bear"
 
 
+@pytest.mark.slow
 async def test_commands_and_home_tell_what_waits_and_what_was_done(product: Product, open_window: OpenWindow):
     ann, ben = await open_window("U_ANN"), await open_window("U_BEN")
     await ann.ask('write "hello" to notes.md')

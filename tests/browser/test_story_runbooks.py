@@ -88,6 +88,7 @@ async def test_secrets_are_found_encrypted_and_put_into_the_trash_and_all_of_it_
     assert product.names() == before
 
 
+@pytest.mark.slow
 async def test_downloads_are_moved_into_their_folders_and_copies_go_to_the_trash(
     product: Product, ann: Window
 ):
@@ -108,6 +109,7 @@ async def test_downloads_are_moved_into_their_folders_and_copies_go_to_the_trash
     }
 
 
+@pytest.mark.slow
 async def test_contracts_are_compared_and_what_changed_is_written_down_and_drafted_as_shown(
     product: Product, ann: Window
 ):

@@ -170,6 +170,7 @@ async def test_an_edit_shows_the_new_version_on_the_same_card(http: Edge) -> Non
     assert len(made.messages) == 1
 
 
+@pytest.mark.slow
 async def test_what_has_no_room_gets_a_card_of_its_own(http: Edge) -> None:
     made = await several(http, write("a.md", "a" * 7000), write("b.md", "b" * 7000), write("c.md"))
     assert "Number 2 is not part of it." in made.text
@@ -216,6 +217,7 @@ async def test_a_batch_card_is_posted_once_and_updated_despite_errors(hasty_http
     assert len(hasty_http.desk.calls) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["500", "dropped after"])
 async def test_an_action_that_leaves_the_batch_card_is_posted_once(hasty_http: Edge, fault: str) -> None:
     made = await several(hasty_http, write("a.md", "a" * 7000), write("b.md", "b" * 7000))

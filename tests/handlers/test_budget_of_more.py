@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gate.rules.planner_port import ProposedStep
 from tests.handlers.slack_task import Story, begun, proposes, shred, write
 from tests.handlers.test_message_budgets import messages
@@ -62,6 +64,7 @@ async def test_each_pause_adds_one_message_while_it_waits(edge: Edge) -> None:
     assert len(remaining(story)) == SMOOTH
 
 
+@pytest.mark.slow
 async def test_a_reissue_adds_one_message_to_the_two_of_a_plan(edge: Edge) -> None:
     edge.desk.notes["b.md"] = "old"
     story = await begun(edge, proposes(write("a.md"), write("b.md")))
@@ -77,6 +80,7 @@ async def test_a_reissue_adds_one_message_to_the_two_of_a_plan(edge: Edge) -> No
     assert len(remaining(story)) == SMOOTH + 1
 
 
+@pytest.mark.slow
 async def test_each_step_that_others_approve_adds_one_message_until_it_went_well(edge: Edge) -> None:
     put_back = [ProposedStep(write(path).call) for path in ("a.md", "b.md")]
     put_back = [ProposedStep(type(one.call)("desk", "put_back", one.call.args)) for one in put_back]

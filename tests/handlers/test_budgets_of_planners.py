@@ -71,6 +71,7 @@ async def test_a_typed_change_of_a_model_is_one_message(edge: Edge) -> None:
     assert "It is gone." in shown(card.blocks)
 
 
+@pytest.mark.slow
 async def test_a_plan_of_a_model_step_by_step_leaves_two_messages(edge: Edge) -> None:
     steps = [
         {"tool": "desk__write", "title": f"Write {path}", "arguments": {"path": path, "content": "x"}}

@@ -78,6 +78,7 @@ async def test_a_click_is_answered_in_time_and_with_a_sentence(edge: Edge, handl
     await edge.told(ANN, SENTENCES[handler])
 
 
+@pytest.mark.slow
 @EVERY
 async def test_a_submitted_modal_shows_the_sentence_itself(http: Edge, handler: Handler) -> None:
     http.bolt.view("tried")(listeners(http).listener(payloads.submission, handler, modals.message))
@@ -88,6 +89,7 @@ async def test_a_submitted_modal_shows_the_sentence_itself(http: Edge, handler: 
     assert http.hints() == []
 
 
+@pytest.mark.slow
 @EVERY
 async def test_a_command_is_answered_in_time(http: Edge, handler: Handler) -> None:
     http.bolt.command("/tried")(listeners(http).listener(payloads.slash_command, handler))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gate.actions.batch import WAITS_EACH_TIME
 from gate.rules.planner_port import Call, Propose
 from gate.rules.task import Assessment
@@ -28,6 +30,7 @@ async def confirm(story: Story, path: str) -> None:
 
 
 # promise: GATE-04
+@pytest.mark.slow
 async def test_two_changes_of_a_manual_request_wait_for_a_person_after_each(edge: Edge) -> None:
     story = await begun(edge, BOTH, assessment=Assessment(10, 1), text="[manual] write both")
     assert len(messages(edge, story.said.ts)) == 1

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
+
 from gate.rules.action import Session
 from gate.rules.planner_port import Call, Clarify, Propose, ProposedStep, Say
 from gate.rules.task import Assessment, Missing, Question, Task
@@ -312,6 +314,7 @@ async def test_what_cannot_be_looked_at_is_a_sentence_and_no_card(edge: Edge) ->
     assert await edge.ledger.pending("T1") == ()
 
 
+@pytest.mark.slow
 async def test_a_plan_step_by_step_leaves_two_messages(edge: Edge) -> None:
     paths = ("a.md", "b.md", "c.md")
     story = await begun(edge, proposes(*map(write, paths)))

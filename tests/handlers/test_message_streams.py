@@ -185,6 +185,7 @@ class Dying(Streams):
         return await asyncio.Future()
 
 
+@pytest.mark.slow
 async def test_a_stream_of_a_process_that_died_is_made_whole_by_the_next_draw(http: Edge) -> None:
     client = http.cards._client
     http.cards.streams = dying = Dying(client)

@@ -169,6 +169,7 @@ async def test_what_is_pinned_to_another_definition_is_not_noted(http: Edge) -> 
     assert (await entries(http), http.desk.calls) == ([], [])
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("name", "more"),
     [

@@ -231,6 +231,7 @@ SCRAPS = st.recursive(
 )
 
 
+@pytest.mark.slow
 async def test_no_signed_json_at_all_is_a_fault_of_ours(http: Edge, line: ClientSession) -> None:
     @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(st.dictionaries(st.sampled_from(KEYS), SCRAPS, max_size=8))

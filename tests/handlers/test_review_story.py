@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState
@@ -28,6 +30,7 @@ async def history(http: Edge, story: Story) -> list[tuple[str, str, str]]:
     return [(one.trigger_phase.name, one.decision.value, one.comment) for one in found]
 
 
+@pytest.mark.slow
 async def test_a_step_under_review_asks_on_its_own_card_although_the_plan_was_approved(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md", title="look before it"), write("b.md")))
     await story.click("plan", "plan_stepwise")

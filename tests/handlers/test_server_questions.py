@@ -416,6 +416,7 @@ async def test_a_form_that_was_not_opened_for_this_person_sends_nothing(http: Ed
 
 
 # promise: GATE-30
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_real_server_over_stdio_is_answered_in_slack_in_both_eras(
     http: Edge, tmp_path: Path, mode: str

@@ -191,6 +191,7 @@ async def test_cancel_ends_it_and_nothing_runs(edge: Edge) -> None:
     assert edge.hints() == []
 
 
+@pytest.mark.slow
 async def test_what_expired_can_be_asked_again(edge: Edge) -> None:
     card = await edge.propose("write", path="a.md", content="hello")
     edge.travel(301)

@@ -272,6 +272,7 @@ async def test_words_that_ask_to_wait_keep_a_pause(http: Edge, words: str) -> No
     assert ((await story.task()).state, http.desk.notes) == (TaskState.PAUSED, {"a.md": "new"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["hold on", "Please wait!"])
 async def test_words_that_ask_to_wait_pause_what_runs(http: Edge, words: str) -> None:
     story = await begun(http, proposes(shred("a.md"), write("b.md")))

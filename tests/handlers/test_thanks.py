@@ -63,6 +63,7 @@ async def test_thanks_below_a_written_file_leave_its_one_message(product: Produc
     assert product.names() == names
 
 
+@pytest.mark.slow
 async def test_bare_thanks_in_a_new_thread_have_no_reply(product: Product) -> None:
     bare = [await said(product, words) for words in ("thanks", "thanks a lot!", "👍")]
     ts = await said(product, "what is in reports")  # what one person writes is taken in one after the other

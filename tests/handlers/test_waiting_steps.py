@@ -39,6 +39,7 @@ async def test_a_changed_target_makes_an_approved_plan_wait_for_a_decision_and_s
     assert steps(story) == ("Waiting for a decision on step 2 of 2", "2. Write b.md (waits for a decision)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_word", [False, True], ids=["by-button", "by-word"])
 async def test_pausing_while_a_step_waits_keeps_stop(edge: Edge, by_word: bool) -> None:
     story = await waiting(edge)
@@ -54,6 +55,7 @@ async def test_pausing_while_a_step_waits_keeps_stop(edge: Edge, by_word: bool) 
     assert edge.desk.notes == {"a.md": "old"}
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("mention", ["", "<@UBOT> "], ids=["not-mentioned", "mentioned"])
 @pytest.mark.parametrize("state", [TaskState.PLAN_REVIEW, TaskState.RUNNING])
 async def test_somebody_else_who_steers_a_plan_is_told_who_may(

@@ -150,6 +150,7 @@ async def test_a_report_is_exported_as_it_was_shown_and_taken_back(log: Path, tm
         assert "must end in .pdf" in await gate.blind("export_audit_pdf", path="a.txt")
 
 
+@pytest.mark.slow
 async def test_a_day_with_many_entries_is_summed_up_whole_and_exported_in_parts(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def called_off(text: str) -> str:
     return text.replace("VERSION:2.0", "VERSION:2.0\r\nMETHOD:CANCEL")
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize(
     ("text", "status"),
     [

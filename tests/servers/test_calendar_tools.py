@@ -290,6 +290,7 @@ async def test_time_that_is_not_free_is_not_blocked(tmp_path: Path) -> None:
         assert "needs a time" in await gate.refused("create_time_block", title="x", start="2026-11-30")
 
 
+@pytest.mark.slow
 async def test_of_several_servers_that_block_the_same_time_one_gets_it(tmp_path: Path) -> None:
     root = sample(tmp_path)
     apps = [server([root], clock=Now(), ids=iter([f"new{number}"]).__next__) for number in range(6)]
@@ -327,6 +328,7 @@ async def test_a_rule_about_a_calendar_holds_for_every_way_to_write_its_folder(
     assert decision.verdict is Verdict.DENY
 
 
+@pytest.mark.slow
 async def test_a_rule_about_a_calendar_holds_for_an_event_in_it_that_is_deleted(tmp_path: Path) -> None:
     root = sample(tmp_path)
     (root / "board").mkdir()

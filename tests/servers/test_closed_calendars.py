@@ -239,6 +239,7 @@ async def test_an_event_of_a_closed_calendar_is_not_deleted_nor_a_closed_mail_an
             assert seen.decision.verdict is Verdict.DENY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes", [{"private": True}, {"at_least": CallClass.WRITE}], ids=["private", "asks"]
 )

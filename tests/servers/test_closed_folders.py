@@ -70,6 +70,7 @@ async def told(gate: Gate, spec: ToolSpec, args: dict[str, Any], policy: Policy)
     return f"{kept.text} {kept.structured}"
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("server", sorted(OVER_FILES))
 async def test_no_tool_that_takes_a_folder_tells_what_a_rule_closes(server: str, tmp_path: Path):
     folder = tmp_path / "files"

@@ -162,6 +162,7 @@ async def test_a_function_that_looks_at_no_clock_is_stopped_too(
         assert (await ask("query_sqlite", path="t.sqlite", sql="SELECT count(*) FROM t"))["rows"] == [[3]]
 
 
+@pytest.mark.slow
 async def test_a_trigger_without_an_end_is_stopped_and_leaves_the_file_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ async def on_a_full_disk(books: Path, last: int, monkeypatch: pytest.MonkeyPatch
             return await ask.refused("write_sqlite", path="t.sqlite", changes=CHANGES)
 
 
+@pytest.mark.slow
 async def test_a_full_disk_leaves_the_file_as_it_was(books: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = content(books)
     for last in range(1, 9):

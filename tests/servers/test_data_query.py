@@ -177,6 +177,7 @@ async def test_nothing_but_one_reading_statement_runs(tmp_path: Path, journal: s
         assert (await ask("query_sqlite", path="t.sqlite", sql="SELECT count(*) FROM t"))["rows"] == [[3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     [

@@ -183,6 +183,7 @@ async def test_rows_that_would_be_pushed_aside_in_silence_are_not(tmp_path: Path
     assert rows(tmp_path) == [(1, "one")]
 
 
+@pytest.mark.slow
 async def test_a_search_index_that_triggers_keep_stays_right(tmp_path: Path) -> None:
     schema = """
     CREATE TABLE t(id INTEGER PRIMARY KEY, body TEXT);
@@ -208,6 +209,7 @@ CREATE TRIGGER b AFTER UPDATE ON t BEGIN INSERT INTO f(docid, body) VALUES (new.
 CREATE TRIGGER a BEFORE UPDATE ON t BEGIN DELETE FROM f WHERE docid = old.id; END;"""
 
 
+@pytest.mark.slow
 async def test_a_search_index_of_the_older_kind_stays_right(tmp_path: Path) -> None:
     find = {"path": "b.sqlite", "sql": "SELECT docid FROM f WHERE f MATCH ?"}
     async with books(tmp_path, SYNC4) as gate:
@@ -265,6 +267,7 @@ async def test_a_name_like_that_of_a_search_index_hides_no_rows(
         assert (tmp_path / "sample" / "b.sqlite").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "does"),
     [
@@ -285,6 +288,7 @@ async def test_a_trigger_that_makes_a_search_index_wrong_is_refused(
     assert rows(tmp_path) == [(1, "one"), (2, "two")]
 
 
+@pytest.mark.slow
 async def test_a_search_index_that_is_rebuilt_by_hand_forbids_no_change(tmp_path: Path) -> None:
     other = "CREATE TABLE log(x); CREATE TRIGGER s AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (1); END;"
     async with books(tmp_path, f"{AB}{ABOUT_T}; {other}") as gate:
@@ -343,6 +347,7 @@ CHANGES = [*update({"a": 1}, b="x")["changes"], *delete({"a": 2})["changes"]]
 REBUILT = "CREATE TABLE n(a INTEGER PRIMARY KEY, c, b); INSERT INTO n(a, b, c) SELECT a, b, c FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t;"
 
 
+@pytest.mark.slow
 async def test_rows_of_a_table_that_was_built_anew_are_put_back_by_name(tmp_path: Path) -> None:
     async with books(tmp_path, ABC) as gate:
         done = await gate.do("write_sqlite", path="b.sqlite", changes=CHANGES)
@@ -377,6 +382,7 @@ async def test_what_others_wrote_elsewhere_since_stays(tmp_path: Path) -> None:
     assert rows(tmp_path) == [(1, "one"), (2, "two!"), (7, "seven")]
 
 
+@pytest.mark.slow
 async def test_a_row_that_changed_since_is_put_back_only_when_that_was_shown(tmp_path: Path) -> None:
     async with books(tmp_path, AB) as gate:
         done = await gate.do("write_sqlite", **update({"a": 1}, b="x"))
@@ -565,6 +571,7 @@ async def test_columns_that_are_worked_out_and_tables_with_odd_names_are_no_obst
     assert found["rows"] == [["r", 4, 8, 12]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("journal", ["delete", "wal", "truncate"])
 async def test_a_database_in_any_mode_is_written_and_put_back(tmp_path: Path, journal: str) -> None:
     async with books(tmp_path, f"PRAGMA journal_mode={journal};" + AB) as gate:
@@ -593,6 +600,7 @@ async def test_too_many_rows_for_a_person_are_not_changed(tmp_path: Path) -> Non
     assert len(rows(tmp_path)) == 501
 
 
+@pytest.mark.slow
 async def test_rows_that_no_record_holds_are_refused_before_anything_is_changed(tmp_path: Path) -> None:
     """A control character takes six bytes in a record: the record of 17 MB of rows had 85 MB, and was never read."""
     large = "replace(hex(zeroblob(3000000)), '00', char(1, 1, 1))"
@@ -606,6 +614,7 @@ async def test_rows_that_no_record_holds_are_refused_before_anything_is_changed(
     assert not (tmp_path / "sample" / ".countersign" / "data").exists()
 
 
+@pytest.mark.slow
 async def test_a_change_that_makes_a_database_too_large_for_the_way_back_says_so_before(
     tmp_path: Path,
 ) -> None:
@@ -617,6 +626,7 @@ async def test_a_change_that_makes_a_database_too_large_for_the_way_back_says_so
         assert seen.preview.undo.startswith("no")
 
 
+@pytest.mark.slow
 async def test_records_have_a_total_limit_and_the_refusal_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -630,6 +640,7 @@ async def test_records_have_a_total_limit_and_the_refusal_says_what_to_do(
         await gate.do("write_sqlite", **put(b="y"))
 
 
+@pytest.mark.slow
 async def test_records_are_kept_for_30_days(tmp_path: Path) -> None:
     clock = Clock()
     async with books(tmp_path, AB, clock) as gate:

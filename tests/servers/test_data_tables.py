@@ -74,6 +74,7 @@ async def test_records_that_say_the_same_are_found_in_other_case_and_spacing(tmp
     ]
 
 
+@pytest.mark.slow
 async def test_more_records_than_arguments_carry_are_written_each_once(tmp_path: Path) -> None:
     people = [f"{n};Person {n % 29_000:05d} of a street with a rather long name" for n in range(30_000)]
     root = tmp_path / "files"

@@ -105,6 +105,7 @@ async def test_a_document_is_made_and_says_what_was_written(tmp_path: Path) -> N
     assert not (tmp_path / "c.pdf").exists()
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "content",
     ["شُروط العَقد", "תְּנַאי החוזה", "अनुबंध की शर्तें", "    שלום = 1", "合同 ہے", "    合同 Š = 1 𠀋"],
@@ -178,6 +179,7 @@ def test_tables_survive_every_conversion() -> None:
     assert sheet["rows"][2] == ["Bob, jr.", -2, "=1+1"]
 
 
+@pytest.mark.slow
 async def test_formulas_in_a_table_that_becomes_text_are_said_on_the_card(tmp_path: Path) -> None:
     root = tmp_path / "files"
     root.mkdir()

@@ -233,6 +233,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("name", BAD)
 async def test_bombs_and_broken_files_are_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(BAD[name]())

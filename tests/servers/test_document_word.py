@@ -154,6 +154,7 @@ def test_the_page_about_the_tools_says_how_many_pieces_are_held_against_the_text
     assert told("document: text of a Word file") == f"{pieces} of {pieces} pieces of text"
 
 
+@pytest.mark.slow
 async def test_changes_that_nobody_accepted_are_said_by_the_tools(tmp_path: Path) -> None:
     clean = contract(p(r("Rent is 900 EUR per month.")), p(r("No pets.")))
     changed = contract(p(r("Rent is "), gone("900"), came("950"), r(" EUR per month.")), p(r("No pets.")))

@@ -30,6 +30,7 @@ async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, m
         assert open_world == {"send_draft"}
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
@@ -202,6 +203,7 @@ HOSTILE: list[tuple[dict[str, str], str]] = [
 ]
 
 
+@pytest.mark.slow
 async def test_what_is_no_address_or_would_smuggle_a_header_is_refused(tmp_path: Path) -> None:
     home = maildir(tmp_path)
     async with mailing(home) as gate:

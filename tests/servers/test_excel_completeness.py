@@ -56,6 +56,7 @@ def orders() -> Workbook:
     return book
 
 
+@pytest.mark.slow
 async def test_a_postcode_keeps_its_zeros_and_hours_are_not_days(tmp_path: Path) -> None:
     async with documents(tmp_path, a_xlsx=saved(orders())) as ask:
         assert (await ask("read_spreadsheet", path="a.xlsx"))["rows"][1] == ["01067", "30:05:00", 12]
@@ -63,6 +64,7 @@ async def test_a_postcode_keeps_its_zeros_and_hours_are_not_days(tmp_path: Path)
     assert (tmp_path / "a.csv").read_text() == "postcode,hours,sum\n01067,30:05:00,12\n"
 
 
+@pytest.mark.slow
 async def test_comments_on_cells_are_read_or_named(tmp_path: Path) -> None:
     book = orders()
     book["Orders"]["C2"].comment = Comment("Ann:\nCheck this\nagain", "Ann")

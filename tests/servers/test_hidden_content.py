@@ -42,6 +42,7 @@ def sized(size: str) -> Callable[[str], str]:
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["A1:B2", "A1", "C1:C1"])
 async def test_a_sheet_is_read_whole_whatever_size_it_says(tmp_path: Path, size: str) -> None:
     home = written(tmp_path, {"files/a.xlsx": workbook(sized(size))})

@@ -129,6 +129,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 async def test_questions_are_answered_with_whole_sentences_of_the_right_section(folder: Path) -> None:
     wrong = []
     async with knowing(folder) as ask:
@@ -161,6 +162,7 @@ def test_a_word_is_found_in_its_forms_and_compounds(word: str, part: str, made: 
     assert is_made_of(root(word), root(part)) == made
 
 
+@pytest.mark.slow
 async def test_licences_come_last_where_nobody_asks_about_them(folder: Path) -> None:
     async with knowing(folder) as ask:
         await ask("index_folder", path=".")

@@ -83,6 +83,7 @@ async def test_a_question_in_other_words_is_answered_and_the_answer_says_so(tmp_
         assert (by_words["answer"], by_words["note"]) == (near["answer"], "")
 
 
+@pytest.mark.slow
 async def test_a_search_in_other_words_finds_the_part_and_says_so(tmp_path: Path) -> None:
     async with knowing(written(tmp_path)) as ask:
         await ask("index_folder", path=".")

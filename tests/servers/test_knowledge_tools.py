@@ -81,6 +81,7 @@ async def test_words_are_found_in_the_files_that_hold_them(tmp_path: Path) -> No
     assert both["files"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "answer", "path"),
     [
@@ -106,6 +107,7 @@ async def test_a_question_is_answered_with_a_sentence_and_its_source(
     assert answer in (tmp_path / path).read_text()
 
 
+@pytest.mark.slow
 async def test_what_no_file_says_is_not_made_up(tmp_path: Path) -> None:
     async with knowing(notes(tmp_path)) as ask:
         await ask("index_folder", path=".")

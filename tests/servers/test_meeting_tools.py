@@ -152,6 +152,7 @@ async def test_word_files_are_read_and_written(tmp_path: Path) -> None:
         assert "+- Keep the office until May" in done.preview.diff
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
     async with gate_over(tmp_path, a_md=b"nothing at all", b_txt=NOTES.encode(), c_docx=b"PK") as gate:
         for source, destination, why in (

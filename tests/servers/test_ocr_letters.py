@@ -29,6 +29,7 @@ def said(answer: dict[str, Any]) -> list[list[str]]:
     return [[cell for cell in row if cell] for row in answer["rows"]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_short_numbers_in_the_tables_of_a_pdf_are_read_as_they_are(tmp_path: Path) -> None:
     data = page(Table(FIRST, style=GRID), Spacer(1, 60), Table(SECOND, style=GRID))

@@ -126,6 +126,7 @@ def short_invoice(turned: float) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_the_figures_of_a_skewed_page_are_read_right_and_strong_skew_is_said(tmp_path: Path) -> None:
     every = {f"p{n}_png": short_invoice(degrees) for n, degrees in enumerate((5, -6.5, 10))}

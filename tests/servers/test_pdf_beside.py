@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from pypdf import PdfWriter
 from pypdf.annotations import FreeText, Link, Text
@@ -41,6 +42,7 @@ def noted() -> bytes:
     return written(change)
 
 
+@pytest.mark.slow
 async def test_what_is_filled_into_a_form_is_a_part_of_its_text(tmp_path: Path) -> None:
     async with documents(tmp_path, a_pdf=papers.form("Ann Lee"), b_pdf=papers.form("Bob Roe")) as ask:
         await ask(

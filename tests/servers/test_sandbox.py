@@ -120,6 +120,7 @@ def test_what_an_old_landlock_does_not_know_of_is_refused_by_the_filter(
     assert (outside / "kept").read_bytes() == b"kept"
 
 
+@pytest.mark.slow
 @needs_seccomp
 @pytest.mark.parametrize("how", WRITES)
 def test_a_task_without_a_scratch_folder_writes_nothing_on_a_kernel_without_landlock(
@@ -145,6 +146,7 @@ def test_a_task_cannot_give_up_the_lock_of_its_caller(sandbox: Sandbox, tmp_path
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@pytest.mark.slow
 def test_a_task_that_fills_the_disk_is_stopped(sandbox: Sandbox) -> None:
     assert sandbox.call(Job("sandboxed.fill", scratch=True, limits=Limits(seconds=60))).stopped
     assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
@@ -278,6 +280,7 @@ def test_a_file_that_is_passed_open_can_be_read_and_not_written(sandbox: Sandbox
     assert result.told["errno"]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("task", ["hang", "spin", "eat", "flood", "crash", "fail", "nest"])
 def test_whatever_a_task_does_the_call_ends_with_a_sentence(sandbox: Sandbox, task: str) -> None:
     result = sandbox.call(

@@ -146,6 +146,7 @@ async def test_what_an_earlier_version_took_in_is_not_told_and_goes_with_the_nex
         assert ".env (gone, taken out)" in str(plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "args", "files"),
     [

@@ -132,6 +132,7 @@ async def test_a_placeholder_is_no_reason_to_encrypt_a_file(tmp_path: Path) -> N
     assert cleanup["proposals"] == []
 
 
+@pytest.mark.slow
 def test_hardly_any_text_made_by_chance_is_taken_for_an_invented_one() -> None:
     r = random.Random(5)
     for signs in (credential_texts.HEX, credential_texts.ALL, credential_texts.B64):
@@ -146,6 +147,7 @@ def test_what_stands_where_two_pieces_meet_is_found_once() -> None:
         assert [text[hit.start : hit.end] for hit in hits(text, personal)] == ["ann@example.org"]
 
 
+@pytest.mark.slow
 async def test_a_scan_of_many_files_goes_on_where_it_stopped(tmp_path: Path) -> None:
     secret = FOUND_SECRET[3][0]
     for n in range(30):
@@ -178,6 +180,7 @@ async def test_patterns_are_tried_in_a_process_of_their_own(
     assert found["files"] == 3
 
 
+@pytest.mark.slow
 async def test_a_file_that_cannot_be_looked_through_in_time_hides_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ async def test_what_the_head_of_a_column_names_is_found_in_its_rows(
         assert (await gate("scan_for_secrets", path=name))["kinds"] == {"password": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_long_table_is_known_by_its_head_to_its_end(end: str) -> None:
     rows = [f"Kunde Müller {n},1985-04-{n % 28 + 1:02},Kv7#mQp{n:05}x" for n in range(9_000)]

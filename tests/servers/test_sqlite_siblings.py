@@ -35,6 +35,7 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 async def test_an_index_with_a_view_without_an_end_is_refused(tmp_path: Path) -> None:
     root = tmp_path / "shared"
     index = root / ".countersign" / "knowledge" / "index.sqlite"

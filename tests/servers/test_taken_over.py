@@ -85,6 +85,7 @@ async def test_no_answer_about_an_index_holds_the_bot_up(tmp_path: Path, body: s
         assert time.process_time() - before < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["people", "bytes"])
 async def test_a_mail_goes_to_nobody_but_those_shown_and_says_nothing_else(
     tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, other: str
@@ -232,6 +233,7 @@ async def test_a_mail_of_a_thread_that_is_none_is_refused_and_fills_no_log(
     assert sum(len(record.getMessage()) + len(record.exc_text or "") for record in caplog.records) < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("taken_over")
 async def test_minutes_that_are_none_are_refused_and_cost_next_to_nothing(tmp_path: Path) -> None:
     async with gate_over(tmp_path, a_md=b"Decision: x") as gate:

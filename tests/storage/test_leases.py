@@ -111,6 +111,7 @@ async def refused(leases: RedisLeases) -> None:
             await answer
 
 
+@pytest.mark.slow
 async def test_without_redis_it_is_unavailable_and_when_it_is_back_all_is_well(tmp_path: Path) -> None:
     address = Path(tempfile.mkdtemp(dir="/tmp")) / "s"  # the same before and after, unlike the servers' own
     server = await asyncio.to_thread(launch, tmp_path)
@@ -130,6 +131,7 @@ async def test_without_redis_it_is_unavailable_and_when_it_is_back_all_is_well(t
     shutil.rmtree(address.parent)
 
 
+@pytest.mark.slow
 async def test_a_restart_between_two_questions_goes_unseen(tmp_path: Path) -> None:
     address = Path(tempfile.mkdtemp(dir="/tmp")) / "s"
     async with open_redis(f"unix://{address}") as client:

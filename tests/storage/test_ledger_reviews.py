@@ -80,6 +80,7 @@ async def test_whatever_was_reviewed_is_kept_whole(ledger: SqlLedger, data: Any)
 
 
 # promise: REVIEW-09
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "statement",
     [

@@ -95,6 +95,7 @@ async def stored(ledger: SqlLedger, one: Task) -> Task | None:
         return await tx.open_task(one)
 
 
+@pytest.mark.slow
 async def test_what_was_stored_comes_back(ledger: SqlLedger) -> None:
     await stored(ledger, FULL)
     assert await ledger.task("full") == FULL

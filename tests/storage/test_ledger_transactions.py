@@ -241,6 +241,7 @@ async def test_a_transaction_on_postgresql_is_carried_out_in_the_task_that_asks_
     await engine.dispose()
 
 
+@pytest.mark.slow
 async def test_cancelled_transactions_leave_the_pool_usable_and_nothing_half_done(
     ledger: SqlLedger, engine: AsyncEngine
 ) -> None:

@@ -64,6 +64,7 @@ async def anthropic(*answers: list[dict[str, Any]] | int) -> AsyncIterator[tuple
         await runner.cleanup()
 
 
+@pytest.mark.slow
 async def test_a_turn_has_a_proposal_its_rejection_and_a_final_text() -> None:
     final_text = [{"type": "text", "text": "You said no, so it stays."}]
     async with anthropic([{"type": "text", "text": "First this."}, DELETE], final_text) as (planner, sent):

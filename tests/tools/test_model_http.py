@@ -79,6 +79,7 @@ async def test_an_answer_without_end_is_given_up_in_words(kind: str, what: str) 
             await asked(kind, url)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_what_is_asked_goes_to_no_other_address(kind: str, status: int) -> None:

@@ -71,6 +71,7 @@ async def _replies_after_reading(planner: ModelPlanner, one: Injection, mode: Mo
     return [await reply(planner, after)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_obeying_model_only_ever_proposes(way: str) -> None:
     async with _obeying_planner() as planner:

@@ -187,6 +187,7 @@ async def test_a_question_by_url_is_passed_on_as_such(tmp_path: Path) -> None:
     assert json.loads(answer.text)["action"] == "decline"
 
 
+@pytest.mark.slow
 async def test_a_server_that_does_not_ask_has_no_more_time_than_before(tmp_path: Path) -> None:
     async with asking(tmp_path, timeout=2) as host:
         with pytest.raises(OutcomeUnknown, match="did not answer in time"):

@@ -30,6 +30,7 @@ async def test_a_server_killed_during_a_call_makes_it_unknown_and_is_restarted(
         assert (await host.call("raw", "echo", b'{"a":1}', 20)).text == '{"a": 1}'
 
 
+@pytest.mark.slow
 async def test_a_hanging_call_is_unknown_at_its_limit_and_blocks_no_other_server(tmp_path: Path) -> None:
     async with hosting(tmp_path, raw(), raw("other")) as host:
         began = time.monotonic()
@@ -197,6 +198,7 @@ async def test_a_server_error_with_the_code_of_a_closed_connection_is_an_answer(
         assert "backend busy" in protest.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["broken_promise", "garbage"])
 async def test_an_invalid_result_is_unknown_because_the_tool_ran(tool: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
@@ -213,6 +215,7 @@ async def test_a_long_answer_is_clipped(tmp_path: Path) -> None:
         assert len(answer.text) == 256 * 1024
 
 
+@pytest.mark.slow
 async def test_an_answer_of_20_megabytes_is_refused_and_other_servers_still_answer(tmp_path: Path) -> None:
     async with hosting(tmp_path, raw(), raw("other")) as host:
         flood = asyncio.create_task(host.call("raw", "flood", b"{}", 60))

@@ -79,6 +79,7 @@ def quickest(run: Callable[[], object]) -> float:
     return once if once <= GENEROUS else min(once, seconds(run))
 
 
+@pytest.mark.slow(but=9)
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_hostile_message_is_read_in_less_than_a_tenth_of_a_second(
     unit: str, readers: dict[str, Reader]

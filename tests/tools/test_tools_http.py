@@ -83,6 +83,7 @@ async def test_a_restarted_server_is_reconnected(
         assert server_process.trace.read_text().count("add") == before + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_crash_during_a_call_makes_it_unknown(
     mode: str, server_process: HttpServerProcess, tmp_path: Path

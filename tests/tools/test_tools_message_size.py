@@ -36,6 +36,7 @@ async def test_an_answer_of_40_megabytes_takes_little_memory_and_raises_one_erro
     assert float(outcome["mebibytes"]) < 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "count"), [("flood", MAX_MESSAGE_BYTES - 1000), ("dense", MAX_CONTAINERS - 10)]
 )

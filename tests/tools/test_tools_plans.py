@@ -328,6 +328,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(words=st.lists(st.sampled_from(PIECES), max_size=14))
 def test_whatever_is_said_of_a_plan_is_answered(words: list[str], planner: Phrases) -> None:

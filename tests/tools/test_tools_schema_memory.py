@@ -28,6 +28,7 @@ def kept(run: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_the_verdict_on_a_schema_is_kept_without_its_text() -> None:
     texts = (json.dumps({"description": f"{n}" + "😀" * 24_000}) for n in range(40))
     assert kept(lambda: [judged(text) for text in texts]) < MEGABYTE
@@ -48,6 +49,7 @@ def test_the_trees_of_patterns_are_not_kept() -> None:
     assert kept(read) < 6 * MEGABYTE
 
 
+@pytest.mark.slow
 def test_patterns_that_are_too_long_are_not_kept() -> None:
     def read() -> None:
         for n in range(120):

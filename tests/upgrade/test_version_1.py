@@ -179,6 +179,7 @@ async def _asked_anew(stage: Upgraded, name: str, person: str) -> Action:
     return new
 
 
+@pytest.mark.slow
 async def test_what_was_approved_or_unread_when_version_1_was_ended_goes_on_by_itself(
     stage: Upgraded,
 ) -> None:
@@ -194,6 +195,7 @@ async def test_what_was_approved_or_unread_when_version_1_was_ended_goes_on_by_i
     assert (unread.text, unread.state) == ("hello", TaskState.DONE)
 
 
+@pytest.mark.slow
 async def test_a_call_that_the_process_died_in_becomes_unknown_and_is_not_repeated(stage: Upgraded) -> None:
     with nothing_ran(stage):
         stage.travel(60)
@@ -206,6 +208,7 @@ async def test_a_call_that_the_process_died_in_becomes_unknown_and_is_not_repeat
     assert (await stage.action("executing")).state is State.FAILED
 
 
+@pytest.mark.slow
 async def test_a_plan_that_waits_is_approved_and_a_paused_one_goes_on(stage: Upgraded) -> None:
     assert (await plan.approve_all(stage.world, on_plan(await stage.task("plan_waiting")))).ok
     assert (await control.resume(stage.world, on_pause(await stage.task("plan_paused")))).ok
@@ -214,6 +217,7 @@ async def test_a_plan_that_waits_is_approved_and_a_paused_one_goes_on(stage: Upg
         assert (await stage.task(name)).state is TaskState.SATISFACTION
 
 
+@pytest.mark.slow
 async def test_a_question_is_answered_and_a_finished_task_settles(stage: Upgraded) -> None:
     asks, asked = await stage.task("question"), await stage.task("satisfaction")
     press = TaskPress(Ref(asks.id, asks.asked, "0"), TEAM, ANN, values={"where": "archive"})
@@ -226,6 +230,7 @@ async def test_a_question_is_answered_and_a_finished_task_settles(stage: Upgrade
     assert states == [TaskState.DONE] * 3
 
 
+@pytest.mark.slow
 async def test_what_was_done_is_undone_once_and_what_was_undone_stays_so(stage: Upgraded) -> None:
     done = await stage.action("done")
     assert done.flaw == ""
@@ -236,6 +241,7 @@ async def test_what_was_done_is_undone_once_and_what_was_undone_stays_so(stage: 
     assert not (await undo.request_undo(stage.world, stage.press(await stage.action("undone")))).ok
 
 
+@pytest.mark.slow
 async def test_what_is_over_stays_and_what_is_open_is_for_people(stage: Upgraded) -> None:
     assert [(await stage.action(name)).state for name in ("expired", "rejected")] == [
         State.EXPIRED,
@@ -249,6 +255,7 @@ async def test_what_is_over_stays_and_what_is_open_is_for_people(stage: Upgraded
     assert (await stage.action("unknown")).state is State.SUCCEEDED
 
 
+@pytest.mark.slow
 async def test_tokens_webhooks_people_and_pins_count_and_grants_have_ended(stage: Upgraded) -> None:
     seals = row_macs_of(KEY)
     for number in (0, 1):
@@ -263,6 +270,7 @@ async def test_tokens_webhooks_people_and_pins_count_and_grants_have_ended(stage
     assert await stage.ledger.grants.grants(stage.thread("granted")) == ()
 
 
+@pytest.mark.slow
 async def test_the_timers_that_wait_in_the_engine_still_have_their_jobs(
     tmp_path: Path, redis_url: str
 ) -> None:
@@ -309,6 +317,7 @@ def _as(kind: Any, value: Any) -> Any:
     return bool(value) if isinstance(kind, Boolean) else value
 
 
+@pytest.mark.slow
 async def test_the_rows_of_version_1_go_on_in_postgresql(
     tmp_path: Path, postgres: Postgres, redis_url: str
 ) -> None:

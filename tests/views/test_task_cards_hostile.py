@@ -91,6 +91,7 @@ def test_text_of_others_calls_nobody_links_nowhere_and_hides_nothing(text):
             assert len(payload.text) <= 300
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_clipped_everywhere():
     for payload in payloads("x" * 1_000_000, (TaskState.RUNNING,)):
         assert len(str(payload)) < 400_000

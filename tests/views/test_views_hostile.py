@@ -141,6 +141,7 @@ def payloads(text):
     yield sent(notices.message(Note("n", of.session, "text", {"text": text})))
 
 
+@pytest.mark.slow(but=7)
 @pytest.mark.parametrize("text", CORPUS, ids=NAMES)
 def test_text_of_others_calls_nobody_links_nowhere_and_hides_nothing(text):
     for payload in payloads(marked(text)):
@@ -155,6 +156,7 @@ def test_text_of_others_calls_nobody_links_nowhere_and_hides_nothing(text):
             assert len(payload.text) <= 300
 
 
+@pytest.mark.slow
 def test_every_invisible_character_is_spelled_out():
     kinds = {chr(n): unicodedata.category(chr(n)) for n in range(sys.maxunicode + 1) if chr(n) not in "\n\t"}
     hidden = [char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs", "Zl", "Zp")]
@@ -174,6 +176,7 @@ def test_variation_selectors_fillers_and_odd_spaces_are_spelled_out():
     assert visible(odd) == "".join(f"\\u{{{ord(char):x}}}" for char in odd)
 
 
+@pytest.mark.slow
 def test_every_character_that_is_no_click_is_spelled_out_on_the_card():
     """Of those that stand for no character, one in a hundred: each is spelled out in the test of invisible ones."""
     tried = (

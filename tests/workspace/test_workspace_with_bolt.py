@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from slack_bolt.app.async_app import AsyncApp
 
 from tests.workspace.bolt_apps import Connected, bolt_for, hastily
@@ -111,6 +112,7 @@ async def test_a_command_answers_its_person_alone(ws: Workspace, connected: Conn
     assert ws.as_("U_BEN").sees("C_OPS") == []
 
 
+@pytest.mark.slow
 @hastily
 async def test_an_event_is_sent_again_until_it_is_acknowledged(ws: Workspace, connected: Connected) -> None:
     tries: list[tuple[str | None, str | None]] = []

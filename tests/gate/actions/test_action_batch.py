@@ -186,6 +186,7 @@ async def taken_off(stage: Scene, action: Action) -> None:
 CHANGES = [edited, cancelled, confirmed, taken_off]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("played", [False, True])
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_card_on_which_anything_changed_since_confirms_nothing(

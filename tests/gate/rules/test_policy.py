@@ -351,6 +351,7 @@ def test_the_operators_word_alone_does_not_take_deleting_off_the_list() -> None:
         assert (found.verdict, found.always_gated) == (Verdict.TYPED, True)
 
 
+@pytest.mark.slow
 def test_every_pattern_of_the_list_can_be_searched_in_the_longest_arguments() -> None:
     """By its syntax, or by measure: the bound of the syntax is far above what these four cost."""
     patterns = [pattern for rule in ALWAYS for pattern in rule.texts]

@@ -393,6 +393,7 @@ def test_other_names_are_not(name: str) -> None:
     assert not SECRET.search(f"a/{name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", OF_ENDS)
 def test_a_long_text_is_found_by_its_end_where_all_of_it_would_be_searched_in_vain(pattern: str) -> None:
     ends = [

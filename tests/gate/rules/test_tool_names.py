@@ -243,6 +243,7 @@ def test_the_open_world_and_a_contradiction_are_asked_about() -> None:
     assert verdict("get_page", read_only=False, destructive=True) is Verdict.TYPED
 
 
+@pytest.mark.slow
 def test_a_long_description_is_searched_in_linear_time() -> None:
     assert ACTS.search("and " * 100_000) is None
     assert ACTS.search(". " * 100_000) is None
@@ -263,6 +264,7 @@ def test_a_change_is_heard_behind_any_bullet_or_joint(text: str):
     assert shows_change("", text, {})
 
 
+@pytest.mark.slow
 def test_the_words_of_names_that_a_server_makes_up_are_not_kept_for_good():
     tracemalloc.start()
     try:

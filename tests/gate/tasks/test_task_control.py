@@ -210,6 +210,7 @@ async def test_pausing_twice_is_pausing_once(both: Scene):
 
 
 # promise: REVIEW-13
+@pytest.mark.slow
 async def test_continuing_twice_goes_on_once(both: Scene):
     task = await broken(both, write("b.md"))
     said = await twice(control.retry, both, on_pause(task))

@@ -133,6 +133,7 @@ async def test_an_early_word_lets_no_pause_go_on(played: Scene, pause: Pause):
     assert played.texts[-len(GOES_ON)] == UNSEEN
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("pause", [pause for pause in PAUSES if pause is not by_a_wish])
 async def test_a_yes_that_comes_after_the_card_lets_a_pause_go_on(played: Scene, pause: Pause):
     task = await paused(played, pause)

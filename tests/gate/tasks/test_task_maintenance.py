@@ -144,6 +144,7 @@ async def test_a_store_that_is_away_loses_no_message(stage: Scene):
     assert stage.texts == ["hello"]
 
 
+@pytest.mark.slow
 async def test_what_is_approved_and_does_not_start_is_not_asked_for_without_end(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     await stage.confirm(action)

@@ -270,6 +270,7 @@ async def test_a_plan_keeps_no_preview_that_nobody_could_be_shown(stage: Scene):
     assert small.preview.facts
 
 
+@pytest.mark.slow
 async def test_a_plan_keeps_no_more_previews_than_a_window_could_show_also_once_its_steps_run(stage: Scene):
     def kept(task: Task) -> list[bool]:
         return [bool(step.preview and step.preview.facts) for step in steps(task)]

@@ -36,6 +36,7 @@ async def test_a_plan_waits_for_seven_days_unless_the_operator_says_otherwise(st
     assert await left(stage) == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("press", [flow.approve_all, flow.step_by_step])
 async def test_what_nobody_decided_on_in_time_cannot_be_approved_any_more(both: Scene, press):
     before = await planned(both, write("a.md"), look("a.md"), shred("b.md"))

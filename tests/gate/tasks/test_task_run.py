@@ -257,6 +257,7 @@ async def test_a_refused_card_pauses_with_the_reason(stage: Scene, verb, word: s
     assert wrote(stage) == []
 
 
+@pytest.mark.slow
 async def test_an_expired_card_pauses_with_ask_again(both: Scene):
     await approved(both, await planned(both, write("a.md", ask=True), write("b.md")))
     old = await waiting(both)
@@ -463,6 +464,7 @@ async def test_nothing_is_paused_while_only_the_answer_is_written(stage: Scene):
     assert (task.state, task.pauses) == (S.SATISFACTION, 0)
 
 
+@pytest.mark.slow
 async def test_a_plan_whose_answer_was_lost_is_answered_by_the_next_run(both: Scene):
     class Lost:
         async def reply(self, turn, brief, pending):

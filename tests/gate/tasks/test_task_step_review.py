@@ -406,6 +406,7 @@ async def test_switched_off_and_other_steps_do_not_wait(stage: Scene):
 
 
 # promise: REVIEW-31
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", list(Phase))
 async def test_of_fifty_resumes_with_one_version_exactly_one_wins(both: Scene, phase: Phase):
     if phase is Phase.BEFORE:

@@ -90,6 +90,7 @@ async def asks_at_most(stage: Scene) -> None:
 # Thanks
 
 
+@pytest.mark.slow(but=3)
 @pytest.mark.parametrize("mentioned", [False, True])
 @pytest.mark.parametrize("text", THANKS)
 async def test_thanks_settle_the_task_and_propose_nothing(stage: Scene, text: str, mentioned: bool) -> None:
@@ -208,6 +209,7 @@ async def test_a_new_request_to_the_bot_may_still_be_covered(stage: Scene) -> No
     assert len(stage.desk.calls) == 3
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("settled", [True, False])
 @pytest.mark.parametrize("text", ["спасибо большое", "ありがとう", "obrigado", "gg", "Ben will be pleased"])
 async def test_what_is_no_known_thanks_runs_nothing_a_second_time(

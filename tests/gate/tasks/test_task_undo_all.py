@@ -85,6 +85,7 @@ async def test_a_plan_whose_steps_were_each_taken_back_is_taken_back_whole(stage
     assert task.plan.undone == task.result == "Taken back: step 3 (Write b.md); step 1 (Write a.md)."
 
 
+@pytest.mark.slow
 async def test_pressing_twice_takes_back_once(both: Scene):
     task = await done(both)
     assert all(said.ok for said in await twice(undo_all.undo_all, both, on_plan(task)))
@@ -171,6 +172,7 @@ async def test_what_was_taken_back_by_its_own_button_is_left_out(stage: Scene):
     assert (await stage.now(action.id)).state is State.UNDONE
 
 
+@pytest.mark.slow
 async def test_nobody_else_takes_it_back_and_an_admin_may(stage: Scene):
     task = await done(stage)
     for user in (BEN, GIL):
