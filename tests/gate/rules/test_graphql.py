@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from gate.rules.action import CallClass
 from gate.rules.statements import class_of_statements
 from gate.rules.tool_names import words
+from tests.patterns import seconds
 
 BODY = "{ deleteUser(id: 1) { id } }"
 # Tools that say they only read, and the argument that a document stands in
@@ -137,9 +136,7 @@ def test_words_of_a_search_stay_free(text: str) -> None:
     ],
 )
 def test_no_document_takes_long_to_be_judged(text: str) -> None:
-    def took() -> float:
-        began = time.process_time()
-        class_of_statements(["query", "graphql"], {"sql": text, "text": text, "query": text})
-        return time.process_time() - began
+    def judge() -> object:
+        return class_of_statements(["query", "graphql"], {"sql": text, "text": text, "query": text})
 
-    assert min(took() for _ in range(3)) < 0.5
+    assert seconds(judge, 6, 0.5) < 0.5
