@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gate.rules.action import Json
 from gate.rules.change_words import LONGEST_WORD, MODES, acts, switches_a_change_on
-from gate.rules.json_texts import parsed
+from gate.rules.json_texts import pairs_of, parsed
 from gate.rules.text_cache import Remembered
 from gate.rules.tool import ToolSpec
 from gate.rules.tool_names import LONGEST, THINGS, words
@@ -200,15 +200,11 @@ def _fields(value: Json) -> Iterator[tuple[str, Json, bool]]:
                 left.append((name, item, outer) if acting and field in OF_ACT else (field, item, not name))
 
 
-def _pairs(value: Mapping[str, Json] | list[Json]) -> Sequence[tuple[str, Json]] | None:
-    """The fields of an object, of which one of JSON in a text is a list. `{"name": "a", "value": 1}` is a field a."""
-    if isinstance(value, Mapping):
-        named = list(value.items())
-    else:
-        pairs = [(one[0], one[1]) for one in value if isinstance(one, list) and len(one) == 2]
-        named = [(name, item) for name, item in pairs if isinstance(name, str)]
-        if not value or len(named) < len(value):
-            return None
+def _pairs(value: Json) -> Sequence[tuple[str, Json]] | None:
+    """The fields of an object, or of one of JSON in a text. `{"name": "a", "value": 1}` is a field a."""
+    named = pairs_of(value)
+    if named is None:
+        return None
     called = next((item for name, item in named if name in NAMED and isinstance(item, str) and item), None)
     return [(called if called and name == VALUE else name, item) for name, item in named]
 
