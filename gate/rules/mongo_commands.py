@@ -25,6 +25,7 @@ AROUND = frozenset(
     "body command commands content document input operation operations queries query request statement".split()
 )
 STATED = frozenset("command commands q queries query statement statements".split())  # where it is expected
+TOLD = FILTERS | STATED  # the words of names that are kept for what stands within them
 COMMANDS = frozenset(
     """
     $eval abortmovecollection abortreshardcollection aborttransaction abortunshardcollection addshard addshardtozone
@@ -93,7 +94,7 @@ UNCLEAR = re.compile(r"//|/\*|<!--|-->|`|\]\s{0,90}:|(?<![=!<>])=(?![=>])")
 ESCAPE = re.compile(r"\\(?![\\dwsSWDBb.$^(){}\[\]|?*+/\"'-])")
 # The first field of each object that stands by itself, and whether its value is one of operators
 FIRST = re.compile(
-    r"(?:\A|[}\]);])[\s(\[,;]*+\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(\}))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
+    r"(?:\A[\s(\[,;]*+|[}\]);][\s(\[,]*+)\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(\}))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
 )
 
 
@@ -123,7 +124,7 @@ def without_values(text: str) -> str:
 
 
 def _stated(value: Json) -> Iterator[tuple[frozenset[str], Json]]:
-    """Each text and object that may be a command, with the words of the name that it stands under."""
+    """Each text and object that may be a command, with those of TOLD that the names around it have."""
     left = list(_arguments(pairs_of(value) or []))
     while left:
         keys, one = left.pop()
@@ -133,17 +134,17 @@ def _stated(value: Json) -> Iterator[tuple[frozenset[str], Json]]:
         for name, item in pairs or ():
             inner = frozenset(words(name[:100]))
             if inner & AROUND:
-                left.append((keys | inner, item))
+                left.append((keys | inner & TOLD, item))
         if pairs is None and isinstance(one, list):
             left += ((keys, item) for item in one)
 
 
 def _arguments(pairs: list[tuple[str, Json]]) -> Iterator[tuple[frozenset[str], Json]]:
-    """Each argument, with the words of its name. What is called a query beside a collection is a filter of it."""
+    """Each argument, with those of TOLD that its name has. What is called a query beside a collection is a filter."""
     named = [(frozenset(words(name[:100])), one) for name, one in pairs]
     collection = any(keys & COLLECTION and isinstance(one, str) and one for keys, one in named)
     for keys, one in named:
-        yield keys | {"filter"} if collection and keys == {"query"} else keys, one
+        yield frozenset({"filter", "query"}) if collection and keys == {"query"} else keys & TOLD, one
 
 
 def _changes(keys: frozenset[str], value: Json) -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from functools import reduce
+from itertools import islice, product
+
 import pytest
 
 from gate.rules.action import CallClass, Json
+from gate.rules.mongo_commands import commands_change
 from gate.rules.statements import class_of_statements
 from gate.rules.tool_names import words
 from tests.patterns import seconds
@@ -226,6 +231,9 @@ def test_a_plain_command_is_known_whatever_its_tool_is_called() -> None:
         "] " * 50_000,
         '{"a":' * 3_000,
         "db.a.find({b: /" + "/" * 99_000,
+        "{a:1" + ";" * 99_000,
+        "{a:1" + "(;" * 33_000,
+        "{a:1" + ");" * 33_000,
     ],
 )
 def test_no_text_of_the_shell_takes_long_to_be_judged(text: str) -> None:
@@ -233,3 +241,23 @@ def test_no_text_of_the_shell_takes_long_to_be_judged(text: str) -> None:
         return class_of_statements(["query", "mongodb"], {"sql": text, "text": text, "query": text})
 
     assert seconds(judge, 6, 0.5) < 0.5
+
+
+@pytest.mark.parametrize("text", [";;{delete: 'a', deletes: []}", "( ;{delete: 'a', deletes: []}"])
+def test_a_command_behind_signs_of_separation_is_found(text: str) -> None:
+    assert class_of_statements(["mongodb", "find"], {"command": text}) is CallClass.DESTRUCTIVE
+    assert class_of_statements(["mongodb", "find"], {"command": f"{{a: 1}}{text}"}) is CallClass.DESTRUCTIVE
+
+
+def test_fields_within_long_names_take_neither_long_nor_much_room() -> None:
+    words = ("".join(letters) for letters in product("abcdefghijklmnopqrstuvwxyz", repeat=3))
+    names = ["body" + "".join(islice(words, 30)) + "Body" for _ in range(150)]
+    value: Json = {f"body{number}": 1 for number in range(2_000)}
+    args: Json = {"data": reduce(lambda inner, name: {name: inner}, names, value)}
+    assert seconds(lambda: commands_change(args), 3, 0.3) < 0.3
+    tracemalloc.start()
+    try:
+        commands_change(args)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
