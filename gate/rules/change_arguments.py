@@ -94,9 +94,10 @@ class _Call:
 
     def __init__(self, spec: ToolSpec, args: Json) -> None:
         self.tool = frozenset(words(spec.name))
-        self.schema = spec.schema
+        self._schema, self._required = spec.schema, spec.required
         self._args = args
         self._names_what: bool | None = None
+        self._has_text: bool | None = None
         self._instructing: dict[str, bool | None] = {}
 
     def does(self, name: str, text: str, outer: bool) -> bool:
@@ -117,7 +118,7 @@ class _Call:
     def _instructs(self, name: str) -> bool | None:
         """Whether the schema says that an argument tells the tool what to do, or (False) what to look for."""
         if name not in self._instructing:
-            self._instructing[name] = _instructs(self.schema, name)
+            self._instructing[name] = name in self._required or _instructs(self._schema, name)
         return self._instructing[name]
 
     def _has_one_record(self) -> bool:
@@ -129,9 +130,12 @@ class _Call:
 
     def _brings_text(self) -> bool:
         """Whether the call names an object and has a text for it."""
-        names = self._args if isinstance(self._args, Mapping) else ()
-        said = [frozenset(words(name[:LONGEST_WORD])) for name in names]
-        return any(one & NUMBERED or "number" in one for one in said) and any(one & TEXTS for one in said)
+        if self._has_text is None:
+            names = self._args if isinstance(self._args, Mapping) else ()
+            said = [frozenset(words(name[:LONGEST_WORD])) for name in names]
+            numbered = any(one & NUMBERED or "number" in one for one in said)
+            self._has_text = numbered and any(one & TEXTS for one in said)
+        return self._has_text
 
 
 def _names_record(name: str, value: Json) -> bool:
@@ -142,9 +146,7 @@ def _names_record(name: str, value: Json) -> bool:
 
 
 def _instructs(schema: Mapping[str, Json], name: str) -> bool | None:
-    required, declared = schema.get("required"), schema.get("properties")
-    if isinstance(required, list) and name in required:
-        return True
+    declared = schema.get("properties")
     about = declared.get(name) if isinstance(declared, Mapping) else None
     if not isinstance(about, Mapping):
         return None

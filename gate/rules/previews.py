@@ -174,7 +174,7 @@ def plainly(spec: ToolSpec, args: Json) -> str:
 
 def _telling(spec: ToolSpec, args: Json) -> dict[str, str]:
     """The most telling arguments, by name, as text."""
-    required = spec.schema.get("required", ())
+    required = spec.required
     names = sorted(spec.schema.get("properties", args), key=lambda name: name not in required)
     values = {name: args[name] for name in names if isinstance(args.get(name), str | int | float)}
     told = {name: text_of(value) for name, value in values.items() if not isinstance(value, bool)}

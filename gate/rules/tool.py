@@ -193,6 +193,16 @@ class ToolSpec:
     shows_change: bool | None = None  # whether its words tell of a change; None where nobody has looked yet
 
     @property
+    def required(self) -> frozenset[str]:
+        """The arguments that its schema requires."""
+        named = self.schema.get("required")
+        return (
+            frozenset(name for name in named if isinstance(name, str))
+            if isinstance(named, list)
+            else frozenset()
+        )
+
+    @property
     def full_name(self) -> str:
         return f"{self.server}.{self.name}"
 

@@ -315,12 +315,13 @@ def test_what_a_tool_does_where_an_argument_is_left_out_counts_as_given(name: st
     "args",
     [
         {"action": [f"create {number}" for number in range(4_000)]},
+        {"action": ["comment"] * 4_000, **{f"a{number}": number for number in range(1_000)}},
         {f"a{number}": number for number in range(6_000)},
         {"a": [[]] * 20_000},
         {"a": [{"name": "b", "value": 1}] * 2_500},
         reduce(lambda value, _: {"name": "a", "key": "b", "value": value}, range(60), {}),
     ],
-    ids=["actions", "names", "lists", "values", "nested"],
+    ids=["actions", "comments", "names", "lists", "values", "nested"],
 )
 def test_many_arguments_are_gone_through_once(args: Json) -> None:
     about: Json = {"action": {"description": "x" * 9_000, "enum": [f"a{n}" for n in range(5_000)]}}
