@@ -267,12 +267,21 @@ def with_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:
     """The step, done, with as much of its result as is kept: more of it where a later step takes it."""
     wanted = any(step.id in required_steps(other) for other in plan.steps)
     room = LARGE if wanted else SMALL
-    fields = _fields(text, structured)
-    while fields and _size(fields) > room:  # the largest go first
-        fields = {k: v for k, v in fields.items() if k != max(fields, key=lambda key: _size(fields[key]))}
-    result = {"text": text[:room], **fields}
+    result = {"text": text[:room], **_smallest(_fields(text, structured), room)}
     output = replace(step.output, text=clipped(text), result=result)
     return replace(step, state=S.DONE, output=output)
+
+
+def _smallest(fields: dict[str, Json], room: int) -> dict[str, Json]:
+    """The fields that have room together, as JSON; the largest go first."""
+    sizes = {name: _size(value) for name, value in fields.items()}
+    left, gone = _size(fields), set()
+    for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
+        if left <= room:
+            break
+        gone.add(name)
+        left -= _size(name) + sizes[name] + len(": , ")
+    return {name: value for name, value in fields.items() if name not in gone}
 
 
 def _fields(text: str, structured: Json) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -19,6 +20,7 @@ from gate.rules.settings import Switches
 from gate.rules.task import TEXT, Origin, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
 from tests.actions import action_of, but
+from tests.patterns import seconds
 from tests.tasks import having, step_of, task_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -262,6 +264,19 @@ def test_a_later_step_takes_a_field_of_a_result_however_its_server_wrote_it(text
 def test_a_text_that_is_no_object_gives_no_fields(text: str):
     kept = plans.with_result(plan(step("s1")), step("s1"), text, {"result": text})
     assert set(kept.result) <= {"text", "result"}
+
+
+@pytest.mark.parametrize("fields", [400, 5_000])
+def test_a_result_of_many_fields_is_cut_down_in_one_pass(fields: int) -> None:
+    structured: dict[str, Json] = {f"field{number}": "y" * 40 for number in range(fields)}
+    kept: list[Step] = []
+    assert (
+        seconds(lambda: kept.append(plans.with_result(plan(step("s1")), step("s1"), "", structured)), 3, 0.1)
+        < 0.1
+    )
+    result = kept[-1].output.result or {}
+    assert [*result] == ["text", *[*structured][1 - len(result) :]]  # of equal size the first goes first
+    assert len(json.dumps(result)) <= plans.SMALL + 12
 
 
 # Plans from proposals
