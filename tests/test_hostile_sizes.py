@@ -13,12 +13,12 @@ from gate.rules import command_tools, json_texts
 from gate.rules.action import CallClass, Json, Preview, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
-from gate.rules.canonical_targets import too_many_targets
-from gate.rules.gated_files import not_asked_for
+from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_targets
+from gate.rules.gated_files import MOST_FILES, not_asked_for, told_folders
 from gate.rules.plans import LARGE
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.ports import Note
-from gate.rules.previews import build, has_deceptive_text
+from gate.rules.previews import build, has_deceptive_text, plainly
 from gate.rules.secret_patterns import matched_production, matched_secrets
 from gate.rules.steps import StepState
 from gate.rules.task import Task
@@ -166,6 +166,35 @@ def test_no_list_of_texts_takes_long_to_be_held_against_the_built_in_rules(
     lists = (listed(repeated, size, end) for end in "123456")  # none whose forms are known already
     run = lambda: decide(policy, spec, {name: next(lists)}, "C1", lambda *_: False)  # noqa: E731
     assert seconds(run, TRIES, LIMIT) < LIMIT
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: ["/*"] * n,
+        lambda n: [{"/*": "/*"}] * n,
+        lambda n: json.dumps(["/*"] * n),
+        lambda n: ["a/../.en*"] * n,
+    ],
+)
+def test_no_text_that_stands_in_many_places_is_copied_for_each_of_its_forms(
+    make: Callable[[int], Json],
+) -> None:
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name="create_x")
+    given = ({"data": largest(make, MAX_BYTES - 100), "n": number} for number in range(TRIES))
+    assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), TRIES, LIMIT) < LIMIT
+
+
+def test_no_schema_that_requires_many_names_makes_a_call_slow() -> None:
+    required: Json = [f"op{number:04d}" for number in range(4_900)]
+    schema: Json = {"required": required, "properties": {f"a{n}": {} for n in range(2_000)}}
+    spec = replace(UNREAD, name="search_audit", schema=schema)
+    args = {f"op{number:03x}": "drop" for number in range(400)}
+    assert (
+        seconds(lambda: decide(Policy("p", rules=ALWAYS), spec, args, "C1", lambda *_: False), 3, LIMIT)
+        < LIMIT
+    )
+    assert seconds(lambda: plainly(spec, args), 3, 0.05) < 0.05
 
 
 def listed(repeated: str, size: int, end: str) -> Json:
@@ -460,6 +489,14 @@ def test_no_path_that_may_be_a_pattern_is_long_held_against_names(end: str) -> N
 def test_no_name_that_somebody_asked_for_is_long_held_against_gated_files(asked: str) -> None:
     gated = [("a/" * 2_000 + ".env", Rule("keys", ("*",)))] * 50
     assert seconds(lambda: list(not_asked_for([asked], gated)), 2, 0.1) < 0.1
+
+
+@pytest.mark.parametrize("path", ["a/" * 20_000, "a/" * 40_000, "a" * 30_000 + "/a" * 10_000])
+def test_no_long_path_of_a_listing_has_all_of_its_folders_kept(path: str) -> None:
+    targets = Targets(looks=("path",), listed=("hits[].path",))
+    found = told_folders(targets, {"path": "."}, {"hits": [{"path": path}]})
+    assert len(found) <= 2 * (MOST_FILES + 1)
+    assert len(path) <= LONGEST_REPORTED or len(found) < 3
 
 
 @pytest.mark.parametrize(

@@ -208,10 +208,11 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
         return True
     opened = with_parsed_json(args) if targets is None else args
     both = (args,) if opened is args else (args, opened)
-    texts = dict.fromkeys(found for given in both for found in _texts(targets, given))
+    found = [[*_texts(targets, given)] for given in both]
     reported = targets.resolved_to if targets else ()
+    texts = dict.fromkeys(one for each in found for one in each)
     texts |= dict.fromkeys((one, of) for one in reported for of in (path_variants, address))
-    return too_many_forms(texts)
+    return too_many_forms(texts, max(map(len, found)) + 2 * len(reported))  # each place gets a copy
 
 
 def _are_too_long(reported: Sequence[str]) -> bool:
@@ -229,10 +230,11 @@ def _forms_to_count(text: str, of: Forms) -> tuple[str, ...]:
     return (*plain_variants(text), *other_variants(text)) if of is text_variants else of(text)
 
 
-def too_many_forms(texts: Collection[tuple[str, Forms]]) -> bool:
+def too_many_forms(texts: Collection[tuple[str, Forms]], places: int = 0) -> bool:
     """Whether these texts, each with what gives its forms, have more of them, or stand for more names, than are looked
-    at for one call. It stops counting there, so that it takes no longer than what is looked at."""
-    count = FormCount(len(texts))
+    at for one call. They stand in so many places, or each in one. It stops counting there, so that it takes no longer
+    than what is looked at."""
+    count = FormCount(max(len(texts), places))
     return any(count.is_over_with(text, of) for text, of in texts)
 
 
@@ -256,13 +258,14 @@ class FormCount:
             return True
         forms = (text, *(_forms_to_count(text, of)))
         self.searched += COST_OF_A_BEGINNING * sum(map(_beginnings_at_its_end, forms))
-        self.names += sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
+        meant = sum(map(names_meant, forms)) if of in (path_variants, text_variants) else 0
+        self.names += meant
         signs = COST_OF_SIGNS if SIGNS.search(text) else COST_OF_A_PATTERN if PATTERN.search(text) else 0
         others = len(forms) - text.isascii() + sum(map(len, forms)) // LONG_FORM
         self.work += signs + 1 + COST_OF_A_FORM * others if signs or others else COST_OF_A_TEXT
-        self.widest = max(self.widest, len(forms))
         if self.searched > MOST_SEARCHED or self.names > MAX_ALTERNATIVES_OF_A_CALL:
             return True
+        self.widest = max(self.widest, len(of(text)) if meant else len(forms))
         return self.work + self.widest * self.texts // COPIES > MOST_WORK_OF_A_CALL
 
 

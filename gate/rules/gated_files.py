@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -83,10 +84,29 @@ def told_folders(targets: Targets, args: Mapping[str, Json], result: Json) -> tu
     them with a slash at their end, as a rule may say what is in one (`^private/`)."""
     asked = [path.rstrip("/") for path in touched(targets, args)]
     names = _texts(result, (*targets.told, *targets.listed))
-    above = dict.fromkeys(name[: end.start()] for name in names for end in SLASH.finditer(name))
-    below = [one for one in above if one and not any(f"{path}/".startswith(f"{one}/") for path in asked)]
+    above = dict.fromkeys(islice((one for name in names for one in _folders_of(name)), MOST_FILES + 1))
+    around = _folders_around(asked, sorted({len(one) for one in above}))
+    below = [one for one in above if one and one not in around]
     inside = [*above, *(asked if names else ())]
     return tuple(dict.fromkeys([*below, *(f"{one}/" for one in inside if one.strip("./"))]))
+
+
+def _folders_around(paths: Sequence[str], lengths: Sequence[int]) -> frozenset[str]:
+    """The paths and the folders that they stand in, of those that have one of these lengths."""
+    return frozenset(
+        path[:length]
+        for path in paths
+        for length in lengths[: bisect(lengths, len(path))]
+        if path[length : length + 1] in ("", "/")
+    )
+
+
+def _folders_of(name: str) -> Iterator[str]:
+    """The folders that a name stands in; of one that is longer than is looked at the name alone, which is refused."""
+    if len(name) > LONGEST_REPORTED:
+        yield name
+    else:
+        yield from (name[: end.start()] for end in SLASH.finditer(name))
 
 
 def _texts(result: Json, fields: Sequence[str]) -> dict[str, None]:
