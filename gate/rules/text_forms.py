@@ -74,8 +74,13 @@ ALWAYS_COMPOSED, MOST_COMPOSED = 2_000, 2
 COMPOSED_AT_ONCE = 1_024  # characters
 # In a row, as in Unicode's format of text that is safe for streams: putting them in order takes quadratic time
 MOST_MARKS, A_MARK = 30, "\u0301"
-COMMENT = re.compile(r"\([^()]*\)")
-MAILBOX = re.compile(r"[^\s<>,;:()\"@]{1,64}@\[?([^\s<>,;()\"@?#&/\\\[\]]{1,255})")
+BRACKET = re.compile(r"[()]")
+AROUND_SIGNS = re.compile(r"(?<!\s)\s++(?=[@.])|(?<=[@.])\s++")  # blanks that an address may have (RFC 5322)
+UNQUOTED = r"\1"
+QUOTED_NAME = re.compile(r"\"([\w!#$%&'*+/=?^`{|}~.-]{1,64})\"")  # in quotes that change nothing
+MAILBOX = re.compile(
+    r"(\"(?:[^\"\\]|\\.){1,64}\"|[^\s<>,;:()\"@]{1,64})@\[?([^\s<>,;()\"@?#&/\\\[\]]{1,255})"
+)
 
 
 def path_variants(text: str) -> tuple[str, ...]:
@@ -384,13 +389,34 @@ def _url(text: str) -> str:
 
 @Remembered
 def address(text: str) -> tuple[str, ...]:
-    """The mail addresses in a text in their canonical form: no display names, the host in lower case and ASCII."""
-    plain = COMMENT.sub("", visible_text(_without_encoded_words(text)))
-    found = [
-        f"{match[0].rpartition('@')[0]}@{_host(match[1])}"
-        for match in islice(MAILBOX.finditer(plain), MOST_ADDRESSES)
-    ]
-    return tuple(one for one in found if one != text)
+    """The mail addresses in a text in their canonical form: no display names, comments and blanks, the host in lower
+    case and ASCII. Blanks and brackets may stand between addresses as well, so both readings count."""
+    plain = visible_text(_without_encoded_words(text))
+    if "@" not in plain:
+        return ()
+    bare = _without_comments(plain)
+    readings = dict.fromkeys((bare, AROUND_SIGNS.sub("", bare), plain))
+    matches = dict.fromkeys(match.groups() for one in readings for match in MAILBOX.finditer(one))
+    found = (
+        f"{QUOTED_NAME.sub(UNQUOTED, name)}@{_host(host)}" for name, host in islice(matches, MOST_ADDRESSES)
+    )
+    return tuple(one for one in dict.fromkeys(found) if one != text)
+
+
+def _without_comments(text: str) -> str:
+    """The text without what stands in brackets, also in brackets within them; what has no end is kept."""
+    kept, depth, since = [], 0, 0
+    for bracket in BRACKET.finditer(text):
+        if bracket[0] == "(":
+            if not depth:
+                kept.append(text[since : bracket.start()])
+                since = bracket.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                since = bracket.end()
+    return "".join((*kept, text[since:]))
 
 
 @Remembered

@@ -320,6 +320,14 @@ def test_an_address_of_the_web_is_judged_as_browsers_read_it(url: str) -> None:
         "m@[evil.com]",
         "=?utf-8?q?m=40evil=2Ecom?=",
         "m@evil\u200b.com",
+        "m @ evil.com",
+        "m@ evil.com",
+        "M <m@evil . com>",
+        "m@(x(y)z)evil.com",
+        "m@evil.com (who",
+        '"m"@EVIL.com',
+        '"m m"@EVIL.com',
+        "write to m@evil.com. Thanks",
     ],
 )
 @pytest.mark.parametrize("targets", [None, Targets(addresses=("to",))])
@@ -461,7 +469,7 @@ def test_a_text_that_grows_when_it_is_composed_is_refused_without_work(
 
 @pytest.mark.parametrize("text", ["\ufdfa " * 40, "\u00bd" * 500, "Stra\u00dfe " * 5_000, "\uac01" * 20_000])
 def test_a_small_text_or_one_of_ordinary_letters_may_grow(text: str) -> None:
-    assert judged({"at": text}).verdict is Verdict.RUN
+    assert judged({"at": text}).verdict is not Verdict.DENY
 
 
 @pytest.mark.parametrize(
