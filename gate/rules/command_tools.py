@@ -13,8 +13,9 @@ from gate.rules import tool_names
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import too_many_forms
 from gate.rules.change_arguments import says_change
+from gate.rules.json_texts import pairs_of, parsed
 from gate.rules.secret_files import ends_as_secret
-from gate.rules.statements import class_of_statements
+from gate.rules.statements import DATABASE, PIPELINES, STATEMENTS, class_of_statements
 from gate.rules.text_forms import path_variants
 from gate.rules.tool import ToolSpec
 from gate.rules.web_requests import sends_something
@@ -68,10 +69,14 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 TAKES_STATEMENTS = frozenset(
     "database db mysql postgres postgresql query sql sqlite statement statements".split()
 )
+# Characters of all texts and names in a call, those inside of its JSON included, and how many of them: what is more is
+# not judged as statements, so that no call holds up others
+MOST_CHARACTERS, MOST_TEXTS = 16_000, 1_000
 UNREADABLE_COMMAND = "it runs commands, and what this one does cannot be told from its words"
 ADDS_SOMETHING = "its command adds something"
 STATES_CHANGE = "it holds what reads as a statement that changes something, or may"
 SENDS_SOMETHING = "what it asks of an address may change something there"
+TOO_MUCH = "its arguments are more than are searched for statements that change something"
 SAYS_CHANGE = "its argument “{name}” says that it changes something"
 
 
@@ -81,6 +86,9 @@ def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
     runs = runs_commands(words, spec.schema, args)
     if runs and not is_harmless_command(words, args):
         return CallClass.DESTRUCTIVE, UNREADABLE_COMMAND
+    given = parsed(args)
+    if too_much_to_judge(given):
+        return (CallClass.DESTRUCTIVE if may_hold_statements(words, given) else CallClass.WRITE), TOO_MUCH
     cls = class_of_statements(words, args, _about(spec, args))  # beside a command that only looks, too
     if cls is CallClass.DESTRUCTIVE:
         return cls, UNREADABLE_COMMAND
@@ -91,6 +99,50 @@ def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
     if cls is CallClass.READ and not runs and (name := says_change(spec, args)):
         return CallClass.WRITE, SAYS_CHANGE.format(name=name[:100])
     return cls, STATES_CHANGE
+
+
+def too_much_to_judge(given: Json) -> bool:
+    """Whether arguments, JSON inside of texts read, hold more texts and names than are judged. Numbers are none: a
+    search may have thousands."""
+    room, left, count = MOST_CHARACTERS, [given], 0
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            room -= len(one)
+        elif isinstance(one, Mapping):
+            room, count = room - sum(map(len, one)), count + len(one)
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+        else:
+            continue
+        count += 1
+        if room < 0 or count > MOST_TEXTS:
+            return True
+    return False
+
+
+def may_hold_statements(said: Sequence[str], given: Json) -> bool:
+    """Whether a tool with these words in its name, or a field in a call of it, is called like a statement, a pipeline
+    or a database."""
+    known = DATABASE | STATEMENTS | PIPELINES
+    if not known.isdisjoint(said):
+        return True
+    names = dict.fromkeys(_names(given))
+    return any(name.startswith("$") or not known.isdisjoint(tool_names.words(name[:100])) for name in names)
+
+
+def _names(given: Json) -> Iterator[str]:
+    """The names of fields at whatever depth, JSON inside of texts read."""
+    left = [given]
+    while left:
+        one = left.pop()
+        pairs = pairs_of(one)
+        if pairs is not None:
+            yield from (name for name, _ in pairs)
+            left += (item for _, item in pairs)
+        elif isinstance(one, list):
+            left += one
 
 
 def _about(spec: ToolSpec, args: Json) -> str:

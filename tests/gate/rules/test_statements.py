@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gate.rules.action import CallClass, Decision, Json, Verdict
@@ -347,3 +349,28 @@ def test_no_text_takes_long_to_be_looked_through(text: str) -> None:
         return class_of_statements(["query", "db"], {"sql": text, "text": text, "query": text})
 
     assert seconds(judge, 6, 0.5) < 0.5
+
+
+def test_a_read_with_more_than_is_judged_asks_and_what_is_called_like_a_statement_takes_a_phrase() -> None:
+    long, many = "How do people do this? " * 800, [f"word {number}" for number in range(1_100)]
+    for much in (long, many):
+        assert judged("search_pages", {"words": much}).cls is WRITE
+        assert judged("search_pages", {"query": much}).cls is DESTRUCTIVE
+        assert judged("search_pages", {"words": json.dumps([{"$match": much}])}).cls is DESTRUCTIVE
+        assert judged("query_database", {"words": much}).cls is DESTRUCTIVE
+    assert "more than are searched" in judged("search_pages", {"words": long}).reason
+
+
+def test_a_long_question_a_vector_and_a_long_query_are_still_judged() -> None:
+    assert judged("search_pages", {"words": "How do people do this? " * 600}).cls is READ
+    assert judged("search_pages", {"vector": [number / 7 for number in range(3_072)], "top": 5}).cls is READ
+    columns = ", ".join(f"t.column_{number}" for number in range(700))
+    assert judged("query_database", {"sql": f"SELECT {columns} FROM t"}).cls is READ
+
+
+def test_a_long_text_of_a_tool_that_writes_takes_no_phrase() -> None:
+    spec = ToolSpec("s", "create_page", "", "", {}, "d", hints=Hints(read_only=False, destructive=False))
+    decision = decide(
+        Policy("v", ALWAYS), spec, {"content": "Notes of today. " * 2_000}, "C1", lambda *_: False
+    )
+    assert decision.cls is WRITE
