@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -390,6 +391,31 @@ def test_an_argument_that_throws_away_takes_a_phrase_whether_or_not_the_schema_n
     tool: str, args: Json, verdict: Verdict
 ) -> None:
     assert judged("notion-mcp-server", tool, args) is verdict
+
+
+def test_fields_that_are_written_over_those_of_a_new_issue_take_a_phrase() -> None:
+    issue: dict[str, Json] = {"project_key": "PROJ", "summary": "Fix a typo", "issue_type": "Task"}
+    for more in ({}, {"additional_fields": "{}"}, {"additional_fields": {}}, {"additional_fields": None}):
+        assert judged("mcp-atlassian", "jira_create_issue", {**issue, **more}) is Verdict.CONFIRM
+    for fields in ({"Project": {"key": "PAY"}}, {"reporter": "x"}, {"priority": {"name": "High"}}):
+        for given in (fields, json.dumps(fields)):
+            more = {"additional_fields": given}
+            assert judged("mcp-atlassian", "jira_create_issue", {**issue, **more}) is Verdict.TYPED
+    for batch, verdict in (([issue], Verdict.CONFIRM), ([issue, {**issue, "project": {}}], Verdict.TYPED)):
+        for given in (batch, json.dumps(batch)):
+            assert judged("mcp-atlassian", "jira_batch_create_issues", {"issues": given}) is verdict
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [("jira_create_issue_link", {"comment": "x"}), ("jira_add_worklog", {"original_estimate": "4w"})],
+)
+def test_what_a_call_of_jira_changes_beside_what_its_card_says_takes_a_phrase(
+    tool: str, more: dict[str, Json]
+) -> None:
+    name = "outward_issue_key" if "link" in tool else "issue_key"
+    assert judged("mcp-atlassian", tool, {name: "A-1"}) is Verdict.CONFIRM
+    assert judged("mcp-atlassian", tool, {name: "A-1", **more}) is Verdict.TYPED
 
 
 def test_a_transition_that_changes_fields_or_tells_customers_something_takes_a_phrase() -> None:
