@@ -30,6 +30,8 @@ Forms = Callable[[str], tuple[str, ...]]
 PLAIN = re.compile(r"/?[A-Za-z0-9_]+([./ -][A-Za-z0-9_]+)*")
 WILD = re.compile(r"[*?\[{(]")
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
+# Around an address, libraries leave out what Python takes for blanks, and control characters
+BLANKS = "".join(one for one in map(chr, range(0x3001)) if one <= " " or one.isspace())
 BREAKS = dict.fromkeys(map(ord, "\t\n\r"))  # anywhere in an address of the web, URL parsers leave them out
 MAX_DECODED = 8  # times that percent-encoding is taken off
 SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u29f9", "/"))
@@ -64,6 +66,7 @@ DOMAIN = re.compile(r"\w[\w-]*(\.\w[\w-]*)*\.[A-Za-z]{2,}")
 MOST_MOUNTS = 4
 ANY_PROCESS = "/proc/self/environ"
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^/?#]*")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\t\r\n-]{0,60}:")
 WEB = re.compile(r"(https?|wss?|ftp):[/\\]*|[/\\]{2}", re.IGNORECASE)  # as browsers read an address
 HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]{0,5}))?")
 LONGEST_HOST, LONGEST_LABEL = 253, 63  # characters of a name and of its parts (RFC 1035)
@@ -133,8 +136,10 @@ def _decoded(text: str) -> tuple[str, ...]:
 
 @Remembered
 def versions(text: str) -> tuple[str, ...]:
-    """What its forms are made of: the text decoded once, twice and so on, each as it is and without breaks."""
-    decoded = _decoded(text)
+    """What its forms are made of: the text decoded once, twice and so on, each as it is and without breaks; an address
+    without blanks around it, too."""
+    decoded = list(_decoded(text))
+    decoded += [bare for one in decoded if SCHEME.match(bare := one.strip(BLANKS))]
     return tuple(dict.fromkeys((*decoded, *(one.translate(BREAKS) for one in decoded))))
 
 
@@ -297,7 +302,7 @@ def other_variants(text: str) -> tuple[str, ...]:
 def web_address(text: str) -> tuple[str, ...]:
     """An address of the web as browsers and their libraries read it (https://url.spec.whatwg.org/#url-parsing): without
     blanks around it and breaks in it, any number and kind of slashes, no user, an IPv4 address in four numbers."""
-    plain = text.strip("\0\t\n\r ").translate(BREAKS)
+    plain = text.strip(BLANKS).translate(BREAKS)
     scheme = WEB.match(plain)
     if not scheme:
         return ()

@@ -98,6 +98,8 @@ def test_the_destructive_patterns_of_the_spec_are_typed_for(pattern: str, comman
         ("web_fetch", {"url": "https://example.com/" + "a" * 200}, UNKNOWN),
         ("web_fetch", {"url": "file:///etc/passwd"}, UNKNOWN),
         ("web_fetch", {"url": " file:///etc/passwd"}, UNKNOWN),
+        ("web_fetch", {"url": "\u2003file:///etc/passwd"}, UNKNOWN),
+        ("web_fetch", {"url": "\x85\u00a0file:/etc/passwd"}, UNKNOWN),
         ("web_fetch", {"url": "\x01\tfi\nle:/etc/passwd"}, UNKNOWN),
         ("web_fetch", {"url": " https://example.com/docs/a"}, READ),
         ("web_fetch", {"url": "https://example.com#token"}, UNKNOWN),

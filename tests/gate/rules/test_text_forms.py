@@ -299,6 +299,8 @@ def test_what_names_none_of_it_is_read_at_once(args: dict[str, Json]) -> None:
         "//internal.corp/x",
         " http://internal.corp/x",
         "ht\ttp://internal.corp/x",
+        "\u00a0http://internal.corp/x",
+        "\u2003\x85http://internal.corp/x\u3000",
         "http://internal.corp\\@ok.com/",
         "http://u:p@INTERNAL.corp:80/x",
         "http://internal%2ecorp/x",
