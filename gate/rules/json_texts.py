@@ -68,15 +68,16 @@ def is_json(text: str) -> bool:
 
 
 def _values(text: str) -> Json:
-    """The value that a text is, or those of several that hold more than words; None where there is none. A line that
-    is no JSON does not hide the lines behind it."""
+    """The value that a text is, or those of several that hold more than words, with what is no JSON behind them; None
+    where there is none. A line that is no JSON does not hide the lines behind it."""
     found, rest = _first_values(text)
     if len(found) == 1 and not rest:
         return found[0]
     lines = rest.splitlines() if "\n" in rest or "\r" in rest else []
     found += [one for line in lines for one in _first_values(line)[0]]
     # Words in quotes stand in sentences and tables, too.
-    return [one for one in found if not isinstance(one, str) or one.lstrip().startswith(BEGINS)] or None
+    kept = [one for one in found if not isinstance(one, str) or one.lstrip().startswith(BEGINS)]
+    return [*kept, rest] if kept and rest else kept or None
 
 
 def _first_values(text: str) -> tuple[list[Json], str]:

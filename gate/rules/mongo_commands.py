@@ -94,7 +94,7 @@ UNCLEAR = re.compile(r"//|/\*|<!--|-->|`|\]\s{0,90}:|(?<![=!<>])=(?![=>])")
 ESCAPE = re.compile(r"\\(?![\\dwsSWDBb.$^(){}\[\]|?*+/\"'-])")
 # The first field of each object that stands by itself, and whether its value is one of operators
 FIRST = re.compile(
-    r"(?:\A[\s(\[,;]*+|[}\]);][\s(\[,]*+)\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(\}))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
+    r"(?:\A[\s(\[,;]*+|[}\]);][\s(\[,]*+)\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(?=(\})))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
 )
 
 

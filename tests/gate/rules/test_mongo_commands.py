@@ -243,10 +243,13 @@ def test_no_text_of_the_shell_takes_long_to_be_judged(text: str) -> None:
     assert seconds(judge, 6, 0.5) < 0.5
 
 
-@pytest.mark.parametrize("text", [";;{delete: 'a', deletes: []}", "( ;{delete: 'a', deletes: []}"])
+@pytest.mark.parametrize(
+    "text", ["{delete: 'a', deletes: []}", ";;{delete: 'a', deletes: []}", "( ;{delete: 'a', deletes: []}"]
+)
 def test_a_command_behind_signs_of_separation_is_found(text: str) -> None:
     assert class_of_statements(["mongodb", "find"], {"command": text}) is CallClass.DESTRUCTIVE
-    assert class_of_statements(["mongodb", "find"], {"command": f"{{a: 1}}{text}"}) is CallClass.DESTRUCTIVE
+    for before in ("{a: 1}", "{}", "{ }"):
+        assert class_of_statements(["mongodb", "find"], {"command": before + text}) is CallClass.DESTRUCTIVE
 
 
 def test_fields_within_long_names_take_neither_long_nor_much_room() -> None:

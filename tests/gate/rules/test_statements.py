@@ -374,3 +374,22 @@ def test_a_long_text_of_a_tool_that_writes_takes_no_phrase() -> None:
         Policy("v", ALWAYS), spec, {"content": "Notes of today. " * 2_000}, "C1", lambda *_: False
     )
     assert decision.cls is WRITE
+
+
+@pytest.mark.parametrize("before", ["{}", "[]; ", '{"a": 1}\n', "[1] ", '"{}"; '])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("mongosh_query", "db.users.deleteMany({})"),
+        ("query_database", "DROP TABLE users"),
+        ("query_graphql", "mutation { deleteUser(id: 1) { id } }"),
+    ],
+)
+def test_json_before_a_statement_hides_nothing_of_it(name: str, change: str, before: str) -> None:
+    assert judged(name, {"query": change}).cls is DESTRUCTIVE
+    assert judged(name, {"query": before + change}).cls is DESTRUCTIVE
+
+
+def test_lines_of_json_with_words_between_them_are_no_statement() -> None:
+    text = '{"level": "info", "text": "started"}\nretrying\n{"level": "info", "text": "stopped"}'
+    assert judged("search_logs", {"pattern": text}).cls is READ
