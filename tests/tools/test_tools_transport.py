@@ -20,7 +20,7 @@ from tools.http_bounds import OwnTurns
 from tools.mcp.http_client import WatchedClient, _LimitedBody
 from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, TOO_LONG, ParseThrottle
 from tools.mcp.server_config import ServerConfig
-from tools.mcp.session import CURRENT_CALL, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
+from tools.mcp.session import CURRENT_CALL, LONGEST_ID, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
 from tools.mcp.stdio import _receive
 from tools.mcp.transport import Connector
 
@@ -104,6 +104,15 @@ async def _send_requests(memory: MemoryTransport, times: int) -> None:
     for number in range(times):
         await memory.from_server.send(ping(number % (2 * MAX_OPEN_REQUESTS)))
     memory.from_server.close()
+
+
+async def test_a_request_with_a_long_id_which_would_be_kept_is_dropped() -> None:
+    memory = MemoryTransport()
+    async with WatchedTransport(memory.transport(), lambda: None) as (read, _):
+        long = JSONRPCRequest(jsonrpc="2.0", id="i" * (LONGEST_ID + 1), method="ping")
+        for message in (SessionMessage(long), ping(1)):
+            await memory.from_server.send(message)
+        assert _id(await read.receive()) == "p1"
 
 
 async def test_an_answered_or_cancelled_request_admits_another() -> None:

@@ -58,6 +58,7 @@ HANDSHAKE_VERSION = "2025-11-25"  # as the SDK takes it to be until one is negot
 VALIDATIONS = 3  # of one message: one here and two in the SDK
 MAX_NAME = 128  # characters of a tool name in a report
 MAX_OPEN_REQUESTS = 50  # requests of a server that wait for our answer: more are dropped
+LONGEST_ID = 256  # characters of the id of such a request, which is kept until it is answered
 
 
 @dataclass(slots=True)
@@ -171,7 +172,7 @@ class WatchedTransport:
     def admit(self, item: Item) -> bool:
         """Whether a message is passed to the SDK. A notification that is invalid or has too many values is not. Each
         request of a server becomes a task of the SDK that lives until the server takes its answer, so only
-        MAX_OPEN_REQUESTS at once are passed on."""
+        MAX_OPEN_REQUESTS at once are passed on, and none with an id that is long to keep."""
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, JSONRPCNotification) and message.method == CANCELLED_METHOD:
             self.open_requests.discard(cancelled_request_id_from_params(message.params))
@@ -179,6 +180,8 @@ class WatchedTransport:
             return self._is_valid(message)
         if not isinstance(message, JSONRPCRequest):
             return True
+        if isinstance(message.id, str) and len(message.id) > LONGEST_ID:
+            return False
         admitted = len(self.open_requests) < MAX_OPEN_REQUESTS and message.id not in self.open_requests
         if admitted:
             self.open_requests.add(message.id)
