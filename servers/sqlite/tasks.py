@@ -131,7 +131,8 @@ def _done_at(
 
 
 def _must_hold(asked: Asked, data: bytes, watch: Watch, touched: Sequence[Touched]) -> None:
-    """Raise Refused for rows that SQLite by itself would not take, and for a search index that came to be wrong."""
+    """Raise Refused for rows that SQLite by itself would not take, and for a search index that came to be wrong. One
+    that is right is made anew from its table, so that nothing is in it that its own sums do not tell."""
     found = search_indexes.about(watch.base, watch.tables)
     if not (found or _uses_dates(watch.base)):
         return
@@ -143,7 +144,8 @@ def _must_hold(asked: Asked, data: bytes, watch: Watch, touched: Sequence[Touche
         with copied(data) as before:
             limited(before, asked.seconds)
             for index in found:
-                search_indexes.must_stay_right(index, before, after)
+                if search_indexes.must_stay_right(index, before, after):
+                    index.make_anew(watch.base)
 
 
 def _uses_dates(base: Base) -> bool:

@@ -288,6 +288,29 @@ async def test_a_trigger_that_makes_a_search_index_wrong_is_refused(
     assert rows(tmp_path) == [(1, "one"), (2, "two")]
 
 
+KEEP_5 = """INSERT INTO u(u, rowid, b) VALUES ('delete', old.a, old.b); INSERT INTO u(rowid, b) VALUES (new.a, new.b);
+INSERT INTO u(rowid, b) VALUES (77, 'az'); INSERT INTO u(u, rowid, b) VALUES ('delete', 77, 'kkk');
+INSERT INTO u(rowid, b) VALUES (77, 'bq'); INSERT INTO u(u, rowid, b) VALUES ('delete', 77, 'kkk')"""
+KEEP_4 = """INSERT INTO u(docid, b) VALUES (new.a, new.b); INSERT INTO u(docid, b) VALUES (77, 'az');
+INSERT INTO u(docid, b) VALUES (77, 'bq')"""
+FIRST_4 = "CREATE TRIGGER r BEFORE UPDATE ON t BEGIN DELETE FROM u WHERE docid = old.a; END"
+
+
+@pytest.mark.slow(but=1)
+@pytest.mark.parametrize(("table", "does"), [(ABOUT_T, KEEP_5), (f"{ABOUT_T4}; {FIRST_4}", KEEP_4)])
+async def test_words_that_keep_the_sums_of_a_search_index_do_not_come_into_it(
+    tmp_path: Path, table: str, does: str
+) -> None:
+    schema = f"{AB}{table}; CREATE TRIGGER s AFTER UPDATE ON t BEGIN {does}; END;"
+    found = "(SELECT u.rowid FROM u WHERE u MATCH 'az OR bq OR x OR two OR one')"
+    async with books(tmp_path, schema) as gate:
+        assert set(rows(tmp_path, found)) == {(1,), (2,)}
+        done = await gate.do("write_sqlite", **update({"a": 1}, b="x"))
+        assert set(rows(tmp_path, found)) == {(1,), (2,)}
+        await gate.undo(done)
+        assert set(rows(tmp_path, found)) == {(1,), (2,)}
+
+
 @pytest.mark.slow
 async def test_a_search_index_that_is_rebuilt_by_hand_forbids_no_change(tmp_path: Path) -> None:
     other = "CREATE TABLE log(x); CREATE TRIGGER s AFTER UPDATE ON t BEGIN INSERT INTO log VALUES (1); END;"
