@@ -106,13 +106,13 @@ def _own(name: str, kind: str, tables: dict[str, str], triggers: str) -> Iterato
 
 
 def _content(arguments: str) -> str | None:
-    """The table that an index is about."""
+    """The table that an index is about, None where it keeps no texts and is about none."""
     said = [found for one in _ARGUMENTS.findall(arguments) if (found := _CONTENT.fullmatch(one))]
     if len(said) != 1 or not (value := said[0][1]):
         return None
     mark = value[0]
     is_quoted = mark in "'\"`["
-    return _folded(value[1:-1].replace(mark * 2, mark) if is_quoted else value)
+    return _folded(value[1:-1].replace(mark * 2, mark) if is_quoted else value) or None
 
 
 def _is_as_made(sql: str, columns: str) -> bool:

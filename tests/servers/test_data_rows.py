@@ -232,6 +232,7 @@ SIZES = (
     "CREATE TABLE u_docsize(docid INTEGER PRIMARY KEY, size BLOB); "
     "CREATE VIRTUAL TABLE u USING fts4(b, content='t', matchinfo=fts3); INSERT INTO u(u) VALUES ('rebuild')"
 )
+NAMELESS = 'CREATE TABLE ""(x); CREATE VIRTUAL TABLE u '
 ABOUT_V = (
     "CREATE VIEW v AS SELECT * FROM t; "
     "CREATE VIRTUAL TABLE u USING fts5(b, content='v', content_rowid='a'); INSERT INTO u(u) VALUES ('rebuild')"
@@ -247,6 +248,8 @@ ABOUT_V = (
         (ALSO, PAY_ALSO),
         ("CREATE VIRTUAL TABLE u USING fts5(x, content='')", "INSERT INTO u(rowid, x) VALUES (2, 'mallory')"),
         ("CREATE VIRTUAL TABLE u USING fts4(x, content='')", "INSERT INTO u(docid, x) VALUES (2, 'mallory')"),
+        (f"{NAMELESS}USING fts5(x, content='')", "INSERT INTO u(rowid, x) VALUES (2, 'mallory')"),
+        (f"{NAMELESS}USING fts4(x, content=[])", "INSERT INTO u(docid, x) VALUES (2, 'mallory')"),
         (ABOUT_V, "INSERT INTO u(u) VALUES ('delete-all')"),
         (ABOUT_T, "INSERT INTO u(u, rank) VALUES ('rank', 'bm25(10.0)')"),
         (ABOUT_T, "INSERT INTO u_data VALUES (99999999999, 'mallory')"),
