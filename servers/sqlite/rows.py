@@ -288,7 +288,7 @@ def _bound(values: Iterable[Cell]) -> list[Stored]:
 def put_back(watch: Watch, now: sqlite3.Connection, rows: Sequence[Touched]) -> None:
     """Make each row what it was before. What triggers do to others meanwhile is taken back too: `now` sees those.
 
-    Raises sqlite3.Error when the database refuses it.
+    Raises sqlite3.Error when the database refuses it, and Refused where it leaves a row out without a word.
     """
     wanted: Wanted = {(row.shape, row.key): row.before for row in rows}
     for _ in range(ROUNDS):
@@ -298,6 +298,12 @@ def put_back(watch: Watch, now: sqlite3.Connection, rows: Sequence[Touched]) -> 
     if wrong := _wrong(watch, now, wanted):
         with _no_triggers(watch.base):
             _set(watch.base, wrong)
+        if wrong := _wrong(watch, now, wanted):
+            shape, key, _ = wrong[0]
+            raise Refused(
+                f"The database does not take {shape.label(key)} back as it was: a rule of its table or another row is "
+                "in the way. Nothing was put back. Look at the rows, and change them by hand."
+            )
 
 
 Wanted = dict[tuple[Shape, Image], Image | None]

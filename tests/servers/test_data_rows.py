@@ -368,6 +368,28 @@ async def test_a_row_that_others_came_to_need_is_not_taken_back(tmp_path: Path) 
         assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "three")]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [*delete({"a": 1})["changes"], *delete({"a": 2})["changes"]],
+        [*update({"a": 1}, b="x")["changes"], *update({"a": 2}, b="y")["changes"]],
+    ],
+)
+async def test_a_table_that_leaves_rows_out_is_not_put_back_by_half(
+    tmp_path: Path, changes: list[dict[str, Any]]
+) -> None:
+    async with books(tmp_path, AB.replace("UNIQUE", "UNIQUE ON CONFLICT IGNORE")) as gate:
+        done = await gate.do("write_sqlite", path="b.sqlite", changes=changes)
+        assert done.preview.undo == "yes, for 30 days"
+        run(tmp_path, "INSERT INTO t VALUES (9, 'two')")
+        before = rows(tmp_path)
+        assert "does not take t, row 2 back" in await gate.undo_refused(done)
+        assert rows(tmp_path) == before
+        run(tmp_path, "DELETE FROM t WHERE a = 9")
+        await gate.undo(done)
+    assert rows(tmp_path) == [(1, "one"), (2, "two")]
+
+
 ABC = "CREATE TABLE t(a INTEGER PRIMARY KEY, b, c); INSERT INTO t VALUES (1, 'b', 'c'), (2, 'b2', 'c2');"
 CHANGES = [*update({"a": 1}, b="x")["changes"], *delete({"a": 2})["changes"]]
 REBUILT = "CREATE TABLE n(a INTEGER PRIMARY KEY, c, b); INSERT INTO n(a, b, c) SELECT a, b, c FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t;"
