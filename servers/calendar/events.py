@@ -22,6 +22,7 @@ from servers.filesystem import disk, listing
 from servers.filesystem.models import Entry, Item, Sha256, Strict
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
+from servers.lines import one_line
 from servers.sandbox.calling import Job, Limits, Portions, brief, run
 from servers.sandbox.protocol import MOST_JSON
 
@@ -329,6 +330,10 @@ class Occurrence:
             ends=ends,
         )
 
+    @property
+    def shown_at(self) -> str:
+        return f"{one_line(self.title)}, {times.span(self.start, self.end)}"
+
     def shown(self) -> Event:
         """As a list has it. An id that is cut is still too long to be asked for, so it is nobody else's."""
         return Event(
@@ -353,6 +358,15 @@ class Series:
     others: int  # entries of its file that are not about it
     rest: bytes  # of its file without it
     note: str = ""  # what is to be said of its times
+    dates: tuple[Occurrence, ...] = ()  # of its own, which the first does not tell of
+
+    @property
+    def shown(self) -> str:
+        """What it is, and when, in words."""
+        one, more = self.main, len(self.dates)
+        dates = f", {more} other date{'s' * (more > 1)}"
+        all_ = ", all repetitions" if one.repeats else dates if more else ""
+        return one.shown_at + all_ + (f" ({one.status})" if one.status else "")
 
 
 def between(
@@ -399,8 +413,8 @@ def find(folders: Sequence[Place], event_id: str, zone: ZoneInfo) -> Series:
     given = {"event_id": event_id, "zone": zone.key}
     told, rest = run("calendar.event", f"The event {event_id}", [file.data], LIMITS, **given)
     note = f"{file.place.said} has {told['unknown']}." if told["unknown"] else ""
-    main = Occurrence.told(told["event"], file, zone)
-    return Series(main, told["event"]["rule"], told["others"], rest, note)
+    main, *dates = (Occurrence.told(one, file, zone) for one in (told["event"], *told["event"]["dates"]))
+    return Series(main, told["event"]["rule"], told["others"], rest, note, tuple(dates))
 
 
 def clashes(found: list[Occurrence], begins: datetime, ends: datetime) -> Iterator[Occurrence]:

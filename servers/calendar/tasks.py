@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import recurring_ical_events
 from icalendar import Calendar
 from icalendar import Event as Component
-from icalendar.parser import Contentline
+from icalendar.parser import Contentline, Contentlines
 from icalendar.prop import vRecur
 
 from servers.calendar import times
@@ -153,6 +153,7 @@ def written_rule(rule: vRecur) -> str:
 
 
 PRODUCT = "-//Countersign//Calendar//EN"
+_MARK = re.compile("(?:BEGIN|END)[:;]", re.IGNORECASE)
 ZONE_YEARS = 20  # of changes of the clock that a file tells
 
 
@@ -166,7 +167,21 @@ def parsed(data: bytes) -> tuple[Calendar, ...]:
             tamed(event)
     if not found:
         raise ValueError("it holds no calendar")
+    _must_be_whole(data)
     return found
+
+
+def _must_be_whole(data: bytes) -> None:
+    """Raise ValueError where an entry is not closed by its own name: the parser leaves it out without a word."""
+    open_: list[str] = []
+    for line in filter(_MARK.match, Contentlines.from_ical(data)):  # type: ignore[no-untyped-call]
+        mark, _, name = line.parts()
+        if mark.upper() == "BEGIN":
+            open_.append(name.strip().upper())
+        elif not open_ or open_.pop() != name.strip().upper():
+            raise ValueError(f"END:{name} has no beginning")
+    if open_:
+        raise ValueError(f"it is cut off: there is no END:{open_[0]}")
 
 
 def entries(calendar: Calendar) -> list[Component]:
@@ -246,11 +261,26 @@ def _day(moment: Moment) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
 
 
+MOST_DATES = 50  # of one event that are shown
+
+
 def main(parts: list[Component], zone: ZoneInfo, status: Status) -> dict[str, Any]:
-    """An event, given with its exceptions, as facts; `rule` says how it repeats."""
+    """An event, given with its exceptions, as facts; `rule` says how it repeats, `dates` are those of its exceptions
+    that it does not tell of: all but those of a series that have its title."""
     first = next((part for part in parts if "RECURRENCE-ID" not in part), parts[0])
     rule = "; ".join(written_rule(rule) for rule in of(first))
-    return {**occurrence(first, repeats(first), zone, status), "rule": rule}
+    told = occurrence(first, repeats(first), zone, status)
+    each = (occurrence(part, False, zone, status) for part in parts if part is not first)
+    dates = [
+        {**one, "description": "", "location": ""}
+        for one in each
+        if not told["repeats"] or one["title"] != told["title"]
+    ]
+    if len(dates) > MOST_DATES:
+        raise Refused(
+            f"has more than {MOST_DATES} dates of its own, too many to be shown. Change it in a calendar program."
+        )
+    return {**told, "rule": rule, "dates": dates}
 
 
 def _calendar(new: dict[str, Any], uid: str, stamp: datetime) -> Calendar:
@@ -403,6 +433,8 @@ def event(data: bytes, event_id: str, zone: str) -> Result:
         told = main(parts, ZoneInfo(zone), Status.of(held[0]))
         several = len({text(part, "RECURRENCE-ID") for part in parts}) < len(parts)
         more = any(map(_holds_more, parts))
+    except Refused:
+        raise
     except Exception as error:  # as above
         raise Refused(f"makes no sense ({type(error).__name__}).") from error
     if several:

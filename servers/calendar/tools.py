@@ -48,7 +48,6 @@ from servers.filesystem.paths import Roots
 from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
-from servers.lines import one_line
 from servers.tool_metadata import Card, bound, call, change, reading, unchanged
 
 MOST_EVENTS, MOST_SLOTS = 500, 200
@@ -118,12 +117,10 @@ class Tools:
         """One event with everything about it, and the SHA-256 of its file."""
         event = events.find(events.calendars(self.roots, calendar), event_id, self.days.zone)
         found, file = event.main, event.main.file
-        what = f"{one_line(found.title)}, {times.span(found.start, found.end)}"
-        shown = f"{what}, all repetitions" if found.repeats else what
-        shown += f" ({found.status})" if found.status else ""
+        named = [event.shown, *(one.shown_at for one in event.dates)]
         return Found(
             event_id=event_id,
-            what=shown,
+            what=event.shown,
             title=found.title,
             start=times.said(found.start),
             end=times.said(found.end),
@@ -134,7 +131,7 @@ class Tools:
             file=file.place.said,
             sha256=file.sha256,
             others=event.others,
-            items=[Item(name=f"{shown}, in {file.place.said}", kind="event")],
+            items=[Item(name=f"{each}, in {file.place.said}", kind="event") for each in named],
             note=event.note,
         )
 

@@ -51,10 +51,10 @@ async def test_an_event_alone_in_its_file_takes_the_file_along(tmp_path: Path) -
 async def test_a_deletion_names_the_event_its_repetitions_and_its_file(tmp_path: Path) -> None:
     async with calendar(sample(tmp_path)) as gate:
         seen = await gate.look("delete_event", event_id="lunch@example.com")
-        [thing] = seen.preview.affected
-        assert thing.name == (
-            "Team lunch, Tuesday 2026-11-24 12:00 to 13:00 (Europe/Berlin, UTC+01:00), all repetitions, in team.ics"
-        )
+        assert [thing.name for thing in seen.preview.affected] == [
+            "Team lunch, Tuesday 2026-11-24 12:00 to 13:00 (Europe/Berlin, UTC+01:00), all repetitions, in team.ics",
+            "Team lunch, late, Tuesday 2026-12-08 13:30 to 14:30 (Europe/Berlin, UTC+01:00), in team.ics",
+        ]
 
 
 async def test_no_undo_overwrites_what_came_after(tmp_path: Path) -> None:
@@ -165,4 +165,73 @@ async def test_an_event_with_another_one_within_it_is_left_to_a_person(tmp_path:
         assert {"inner", "outer"} <= {each["event_id"] for each in listed["events"]}
         assert "has other entries within it" in await gate.blind("delete_event", event_id="outer")
         assert "cannot be taken apart" in await gate.refused("delete_event", event_id="inner")
+    assert tree(root) == before
+
+
+CUT = event("DTSTART:20261124T150000Z", uid="other").removesuffix("END:VCALENDAR\r\n")
+
+
+@pytest.mark.slow(but=1)
+@pytest.mark.parametrize(
+    "behind", [CUT, CUT.removesuffix("END:VEVENT\r\n"), CUT + "END:VEVENT\r\nEND:VCALENDAR\r\n"]
+)
+async def test_a_file_that_is_cut_off_in_a_second_calendar_is_named_and_not_changed(
+    tmp_path: Path, behind: str
+) -> None:
+    root = sample(tmp_path)
+    (root / "two.ics").write_bytes((event("DTSTART:20261124T120000Z", uid="mine") + behind).encode())
+    before = tree(root)
+    async with calendar(root) as gate:
+        listed = await gate("list_events", start="2026-11-24", days=1)
+        assert "two.ics is no calendar that can be read" in listed["note"]
+        assert "list the events to see why" in await gate.blind("delete_event", event_id="mine")
+        assert "list the events to see why" in await gate.refused("delete_event", event_id="mine")
+    assert tree(root) == before
+
+
+DATE = "BEGIN:VEVENT\r\nUID:mine\r\nDTSTART:2026120{0}T150000Z\r\nSUMMARY:Board\r\nRECURRENCE-ID:2026120{0}T120000Z\r\nEND:VEVENT\r\n"
+
+
+def with_dates(first: str, dates: range) -> bytes:
+    head = event("DTSTART:20261124T120000Z", *([first] if first else []), uid="mine")
+    return head.replace("END:VCALENDAR", "".join(map(DATE.format, dates)) + "END:VCALENDAR").encode()
+
+
+@pytest.mark.slow(but=1)
+@pytest.mark.parametrize(
+    ("first", "says"),
+    [
+        ("", ", 2 other dates"),
+        ("RECURRENCE-ID:20261124T120000Z", ", 2 other dates"),
+        ("RRULE:FREQ=WEEKLY;COUNT=5", ", all repetitions"),
+    ],
+)
+async def test_a_deletion_names_the_dates_of_an_event_that_are_no_repetitions(
+    tmp_path: Path, first: str, says: str
+) -> None:
+    root = sample(tmp_path)
+    (root / "one.ics").write_bytes(with_dates(first, range(1, 3)))
+    async with calendar(root) as gate:
+        done = await gate.do("delete_event", event_id="mine")
+    assert done.preview.summary.endswith(says)
+    one, *dates = (thing.name for thing in done.preview.affected)
+    assert one.endswith(f"{says}, in one.ics")
+    assert dates == [
+        f"Board, {day} 16:00 to 16:00 (Europe/Berlin, UTC+01:00), in one.ics"
+        for day in ("Tuesday 2026-12-01", "Wednesday 2026-12-02")
+    ]
+
+
+async def test_an_event_with_more_dates_than_are_shown_is_left_to_a_person(
+    tmp_path: Path,
+) -> None:
+    root = sample(tmp_path)
+    many = with_dates("", range(1, 10)).replace(b"END:VCALENDAR", b"")
+    for month in range(10, 16):
+        many += "".join(DATE.format(day) for day in range(1, 10)).replace("202612", f"20{month}12").encode()
+    (root / "one.ics").write_bytes(many + b"END:VCALENDAR\r\n")
+    before = tree(root)
+    async with calendar(root) as gate:
+        assert "too many to be shown" in await gate.blind("delete_event", event_id="mine")
+        assert "too many to be shown" in await gate.refused("delete_event", event_id="mine")
     assert tree(root) == before
