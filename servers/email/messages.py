@@ -22,9 +22,8 @@ from typing import Any, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.email import beside
-from servers.email.models import ADDRESS, CONTROL, ENCODED, few, line, people
-from servers.email.outgoing import LISTS, MOST_HEADERS, divided, fields
+from servers.email.models import CONTROL, ENCODED, few, line, people
+from servers.email.outgoing import MOST_HEADERS
 from servers.filesystem import disk
 from servers.lines import one_line
 from servers.text_encoding import Encoding, detect
@@ -35,6 +34,7 @@ LONGEST_HEADER, LONGEST_STRUCTURE = 30_000, 4_000
 MOST_ALIKE = 10  # headers of one name that are shown
 BLANK = re.compile(rb"(?:\A|\n)\r?\n")
 NO_BASE64 = re.compile(r"[^A-Za-z0-9+/]+")
+WORD = re.compile(r"[\w.-]+", re.ASCII)
 BEYOND_LATIN = re.compile(rb"[\x80-\x9f]")
 BOUNDARY = re.compile(rb"boundary\s*=", re.IGNORECASE)
 # Where the next mail of a file begins that holds several, as mail programs export them.
@@ -42,9 +42,12 @@ NEXT_MAIL = re.compile(rb"\nFrom [^\n]{1,200}[0-9][0-9]:[0-9][0-9][^\n]{0,40}\n[
 
 
 class Bounded(email.policy.EmailPolicy):
-    """Headers up to some length; a longer one reads as empty, wherever in the message it is."""
+    """Headers up to some length; a longer one reads as empty, wherever in the message it is. The encoding of a part
+    reads as its first word, as other programs have it."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
+        if name.lower() == "content-transfer-encoding":
+            value = found[0] if (found := WORD.search(value)) else ""
         return super().header_fetch_parse(name, "" if too_long(name, value) else value)
 
 
@@ -97,13 +100,13 @@ def headers(mail: EmailMessage, name: str) -> list[str]:
     if len(raw) == 1 and not too_long(name, raw[0]):
         return [header(mail, name)]
     told = [
-        f"[{len(each):,} characters, too many to be read]" if too_long(name, each) else _decoded(name, each)
+        f"[{len(each):,} characters, too many to be read]" if too_long(name, each) else decoded(name, each)
         for each in raw[:MOST_ALIKE]
     ]
     return [*told, *([f"[{len(raw) - MOST_ALIKE} more]"] if len(raw) > MOST_ALIKE else [])]
 
 
-def _decoded(name: str, raw: str) -> str:
+def decoded(name: str, raw: str) -> str:
     one = EmailMessage(policy=READ)
     one.set_raw(name, raw)
     return header(one, name)
@@ -160,7 +163,7 @@ def _decoded_text(part: EmailMessage) -> tuple[str, bool]:
     named = part.get_content_charset("")
     try:
         text, right = data.decode(_meant(named, data)), True
-    except (LookupError, UnicodeError):  # none is named, or one that nobody knows, or another one
+    except (LookupError, ValueError):  # none is named, or one that nobody knows, or another one
         text = (detect(data, whole=True) or Encoding("latin-1")).decoded(data)
         right = not named
     whole = text.encode("utf-8", "replace").decode()  # a charset may make halves of characters
@@ -286,13 +289,6 @@ def _as_asked(mail: EmailMessage) -> None:
             raise ValueError(f"its {name} would be read as “{header(read, name)}”")
 
 
-def from_line(sender: Address) -> bytes:
-    """The From header of a mail that has none."""
-    mail = EmailMessage(policy=STORED)
-    mail["From"] = sender
-    return mail.as_bytes(policy=STORED).rstrip(b"\n") + b"\n"
-
-
 HEADER_ID = re.compile(r"<[^<>\s]{1,900}>")
 
 
@@ -305,128 +301,3 @@ def thread_of(mail: EmailMessage) -> tuple[str, ...]:
 def header_ids(text: str) -> list[str]:
     """The Message-IDs in a header that somebody else wrote, without those that would become something else in ours."""
     return [one for one in HEADER_ID.findall(text) if not (ENCODED.search(one) or CONTROL.search(one))]
-
-
-ONCE = ("From", "To", "Cc", "Bcc", "Subject", "Sender", "Reply-To", "Message-ID", "References", "In-Reply-To")
-UNSHOWN = {
-    "date",
-    "message-id",
-    "references",
-    "in-reply-to",
-    "mime-version",
-    *(name.lower() for name in ONCE),
-}
-NO_SUBJECT = "(no subject)"
-Lists = dict[str, tuple[Address, ...]]
-
-
-def ready(data: bytes, sender: Address, edits: dict[str, str]) -> tuple[dict[str, Any], bytes]:
-    """The mail that these bytes of a draft would send, changed as asked: facts for `outgoing.told`, and its bytes.
-
-    Raises ToolError with what to mend.
-    """
-    mail = message(data, "The draft")
-    _plain_headers(data, mail)
-    if "From" not in mail:
-        data = from_line(sender) + data
-        mail = message(data, "The draft")
-    if edits:
-        mail = _edited(mail, sender, edits)
-        data = mail.as_bytes(policy=STORED)
-        mail = message(data, "The draft")
-    lists = {name: _list(mail, name) for name in LISTS}
-    few(lists.values())
-    _from(mail, sender)
-    facts = {
-        "lists": {
-            name: [[each.display_name, each.username, each.domain] for each in found]
-            for name, found in lists.items()
-        },
-        "subject": header(mail, "Subject") or NO_SUBJECT,
-        "header_id": header(mail, "Message-ID"),
-        "message": _shown(mail, lists),
-    }
-    return facts, data
-
-
-def _plain_headers(data: bytes, mail: EmailMessage) -> None:
-    """Refuse headers that different programs would understand differently."""
-    head, _ = divided(data)
-    names = [name for name, _ in fields(head)]
-    twice = [name for name in ONCE if names.count(name.lower()) > 1]
-    if twice:
-        raise ToolError(f"The draft has two {twice[0]} headers. Write the mail anew as a draft.")
-    if re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)", head) or any(
-        n.startswith("resent-") for n in names
-    ):
-        raise ToolError(
-            "The draft has headers that are not sent as they are. Write the mail anew as a draft."
-        )
-    decoded = [str(value(mail, name)) for name in mail]
-    unread = any(too_long(*one) for part in mail.walk() for one in part.raw_items())
-    if unread or len(names) != len(mail.keys()) or any(CONTROL.search(one) for one in decoded):
-        raise ToolError("The draft has headers that cannot be read. Write the mail anew as a draft.")
-
-
-def _edited(mail: EmailMessage, sender: Address, edits: dict[str, str]) -> EmailMessage:
-    if mail.is_multipart() or mail.get_content_type() != "text/plain":
-        raise ToolError(
-            "The draft is more than plain text, so it is sent as it is. Change it in a mail program."
-        )
-    fields = {name.lower(): header(mail, name) for name in (*LISTS, "Subject")}
-    fields["body"] = content(mail)
-    written = date(mail)
-    header_id = header(mail, "Message-ID")
-    if written is None or not HEADER_ID.fullmatch(header_id):
-        raise ToolError("The draft has no date or no Message-ID. Write the mail anew as a draft.")
-    answers = tuple(header_ids(header(mail, "References")))
-    return composed(Letterhead(sender, written, header_id, answers), fields | edits)
-
-
-def _list(mail: EmailMessage, name: str) -> tuple[Address, ...]:
-    field = mail.get(name)
-    if field is None:
-        return ()
-    if field.defects or any(group.display_name for group in field.groups):
-        raise ToolError(f"The draft's {name} cannot be read: {header(mail, name)}. Write it anew.")
-    for each in field.addresses:
-        if not ADDRESS.fullmatch(each.addr_spec):
-            raise ToolError(f"The draft's {name} holds {each.addr_spec}, which is no address. Write it anew.")
-    return tuple(field.addresses)
-
-
-def _from(mail: EmailMessage, sender: Address) -> None:
-    field = mail.get("From")
-    found = [each.addr_spec.lower() for each in getattr(field, "addresses", ())]
-    if found != [sender.addr_spec.lower()]:
-        raise ToolError(
-            f"The draft is from {header(mail, 'From')}, but this server sends as {sender}. Write it anew."
-        )
-
-
-def _shown(mail: EmailMessage, lists: Lists) -> str:
-    """All that people should see before: headers, text, HTML as it is written, and a line for each attachment."""
-    texts = [*_headers(mail, lists), "", *_bodies(mail)]
-    return "\n".join([*texts, *attachments(mail), *beside.told(mail), *partly(mail)])
-
-
-def _headers(mail: EmailMessage, lists: Lists) -> Iterator[str]:
-    yield f"From: {header(mail, 'From')}"
-    for name, group in lists.items():
-        if group:
-            yield f"{name}: {', '.join(map(str, group))}" + (
-                " (the others do not see this)" * (name == "Bcc")
-            )
-    yield f"Subject: {header(mail, 'Subject') or NO_SUBJECT}"
-    for written, raw in mail.raw_items():
-        name = written.lower()
-        if name in ("reply-to", "sender") or not (name in UNSHOWN or name.startswith("content-")):
-            yield f"{name.title()}: {_decoded(name, raw)}"
-
-
-def _bodies(mail: EmailMessage) -> Iterator[str]:
-    for part in parts(mail):
-        if is_text(part):
-            if part.get_content_subtype() != "plain":
-                yield f"[as {one_line(part.get_content_subtype())}:]"
-            yield content(part).rstrip("\n")

@@ -15,7 +15,7 @@ from typing import Any
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.decision_sentences import decided
-from servers.email import messages, texts
+from servers.email import messages, sending, texts
 from servers.email.complete_text import complete_text
 from servers.email.invitations import is_calendar
 from servers.email.wording import own_words, unwrapped
@@ -191,7 +191,7 @@ def text(data: bytes, attachments: bool = True) -> Result:
 @_sentences
 def ready(data: bytes, sender: list[str], edits: dict[str, str]) -> Result:
     """The mail that a draft would send, changed as asked."""
-    return messages.ready(data, Address(*sender), edits)
+    return sending.ready(data, Address(*sender), edits)
 
 
 @_sentences
@@ -201,7 +201,7 @@ def composed(
     """A new mail, as `ready` gives it."""
     mine = Address(*sender)
     head = messages.Letterhead(mine, datetime.fromisoformat(written), header_id, tuple(answers))
-    return messages.ready(messages.composed(head, fields).as_bytes(policy=messages.STORED), mine, {})
+    return sending.ready(messages.composed(head, fields).as_bytes(policy=messages.STORED), mine, {})
 
 
 TASKS = {one.__name__: one for one in (lines, indexed, written, mail, text, ready, composed)}

@@ -16,7 +16,7 @@ from servers.calendar import drafts
 from servers.calendar.events import NewEvent
 from servers.days import Days
 from servers.email import messages, outgoing
-from servers.email.messages import ready
+from servers.email.sending import ready
 from servers.filesystem.paths import Roots
 
 ME = Address("Ann", addr_spec="ann@example.com")

@@ -284,7 +284,7 @@ async def test_a_draft_that_programs_would_read_differently_is_not_sent(tmp_path
     assert taken.mails == []
 
 
-async def test_a_draft_of_another_program_is_shown_whole_and_sent_as_it_is(tmp_path: Path) -> None:
+async def test_a_draft_of_another_program_is_shown_whole_and_sent_as_it_is_shown(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     body = (
         b'Content-Type: multipart/mixed; boundary="b"\nX-Mailer: Other\nReply-To: eve@example.org\n\n'
@@ -304,9 +304,16 @@ async def test_a_draft_of_another_program_is_shown_whole_and_sent_as_it_is(tmp_p
             "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824]"
         )
     [mail] = taken.mails
-    assert mail.original_content == b"Date: Sat, 21 Nov 2026 09:30:00 +0000\r\n" + (HEAD + body).replace(
-        b"\n", b"\r\n"
-    )
+    assert mail.original_content
+    got = email.message_from_bytes(mail.original_content.replace(b"\r\n", b"\n"), policy=email.policy.default)
+    assert [got[name] for name in ("From", "To", "Subject", "X-Mailer", "Reply-To", "Date")] == [
+        "ann@example.com", "bob@example.com", "x", "Other", "eve@example.org", "Sat, 21 Nov 2026 09:30:00 +0000",
+    ]  # fmt: skip
+    assert [(part.get_content_type(), part.get_content()) for part in got.iter_parts()] == [
+        ("text/plain", "Grüße\n.\n"),
+        ("text/html", "<b>Hi</b>\n"),
+        ("application/pdf", b"hello"),
+    ]
 
 
 AT = datetime(2026, 11, 24, 9, tzinfo=UTC)
