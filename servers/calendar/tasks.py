@@ -174,7 +174,10 @@ def parsed(data: bytes) -> tuple[Calendar, ...]:
 def _must_be_whole(data: bytes) -> None:
     """Raise ValueError where an entry is not closed by its own name: the parser leaves it out without a word."""
     open_: list[str] = []
-    for line in filter(_MARK.match, Contentlines.from_ical(data)):  # type: ignore[no-untyped-call]
+    lines: list[Contentline] = Contentlines.from_ical(data)  # type: ignore[no-untyped-call]
+    for line in lines:
+        if not _MARK.match(line):
+            continue
         mark, _, name = line.parts()
         if mark.upper() == "BEGIN":
             open_.append(name.strip().upper())
