@@ -16,7 +16,6 @@ from xml.sax.saxutils import escape
 import pypdfium2
 import reportlab
 from pypdf import PdfReader, PdfWriter
-from pypdf.errors import PyPdfError
 from pypdf.generic import NameObject
 from reportlab.lib import colors
 from reportlab.lib.enums import TA_RIGHT
@@ -37,7 +36,7 @@ from reportlab.platypus import (
     Spacer,
 )
 
-from servers.formats import form_widgets, right_to_left
+from servers.formats import form_widgets, pdf_sound, right_to_left
 from servers.formats.blocks import FORMS, Block, Run, Text, plain, unstyled
 from servers.sandbox.protocol import Refused
 
@@ -162,7 +161,7 @@ def _changed(blocks: Sequence[Block], change: Callable[[Text], Text]) -> list[Bl
 
 MOST_PAGES = 2_000
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127])  # signs of a font, not of a text
-BROKEN = (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError)
+BROKEN = pdf_sound.BROKEN
 
 
 def reader(data: bytes) -> PdfReader:
@@ -207,11 +206,11 @@ def _in_order(document: pypdfium2.PdfDocument, number: int) -> str:
 
 def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
     """All pages in order, and how many each file gave. Fields of forms that have one name are told apart: they would be
-    one field, with the value of the last."""
+    one field, with the value of the last. A file that programs may read differently is refused."""
     writer, counts, taken = PdfWriter(), [], set[str]()
     for n, data in enumerate(files, 1):
         try:
-            found = reader(data)
+            found = _sound(data)
             names = {name.partition(".")[0] for name in found.get_fields() or {}}
             if names & taken:
                 found.add_form_topname(f"file {n}")
@@ -224,7 +223,18 @@ def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
         counts.append(len(found.pages))
         if sum(counts) > MOST_PAGES:
             raise Refused(f"would have more than {MOST_PAGES:,} pages. Take fewer files.")
-    return _bytes(writer), counts
+    made = _bytes(writer)
+    pdf_sound.must_say_the_same(files, made)
+    return made, counts
+
+
+def _sound(data: bytes) -> PdfReader:
+    """An open PDF that may be written anew. Raises Refused."""
+    try:
+        return pdf_sound.strict(data)
+    except Refused:
+        reader(data)  # says of a locked one that it is locked
+        raise
 
 
 def _bytes(writer: PdfWriter) -> bytes:
@@ -254,16 +264,18 @@ def _field(field: Any) -> dict[str, Any]:
 
 
 def filled(data: bytes, values: dict[str, str]) -> bytes:
-    """The PDF with these values in its form."""
-    known = fields(data)
+    """The PDF with these values in its form. One that programs may read differently is refused."""
+    found, known = _sound(data), fields(data)
     chosen = {name: _value(name, value, known) for name, value in values.items()}
     try:
-        writer = PdfWriter(clone_from=reader(data))
+        writer = PdfWriter(clone_from=found)
         form_widgets.fill(writer, chosen)
         writer.set_need_appearances_writer(False)
-        return _bytes(writer)
+        made = _bytes(writer)
     except BROKEN as error:
         raise Refused("has a form that cannot be filled here. Fill it by hand.") from error
+    pdf_sound.must_say_the_same([data], made)
+    return made
 
 
 def _value(name: str, value: str, known: dict[str, dict[str, Any]]) -> str:

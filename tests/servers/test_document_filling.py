@@ -83,7 +83,7 @@ async def test_a_part_of_a_field_is_filled_by_its_whole_name(tmp_path: Path) -> 
 
 
 async def test_a_look_that_two_fields_share_is_changed_for_the_one_asked_for(tmp_path: Path) -> None:
-    look = b"<</Length 13/Subtype/Form/BBox[0 0 50 9]>>stream\n(100) Tj %%%%%\nendstream"
+    look = b"<</Length 14/Subtype/Form/BBox[0 0 50 9]>>stream\n(100) Tj %%%%%\nendstream"
     with_look = [part[:-2] + b"/AP<</N 8 0 R>>>>" for part in (AMOUNT, OTHER)]
     data = form(LIMIT, *with_look, look)
     async with gated(tmp_path / "logs", "document", server([folder(tmp_path)])) as gate:
