@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pypdf import PdfWriter
 from pypdf.generic import ArrayObject, NameObject, PdfObject
 
+from servers.formats.pdf_sound import warnings_of_pypdf
 from servers.sandbox.protocol import Refused
 
 _DEEPEST = 100
@@ -38,13 +39,23 @@ def fill(writer: PdfWriter, chosen: dict[str, str]) -> None:
         if len({(widget.names, widget.value) for widget in widgets}) > 1:
             raise Refused(f"has several fields that are called “{name}”. Fill it by hand.")
         for widget in widgets:
-            _write(writer, widget, name, chosen[name])
+            _fill(writer, widget, name, chosen[name])
     own = {id(widget.annotation) for widgets in asked.values() for widget in widgets}
     for old, new in zip(before, _widgets(writer, tree), strict=True):
         if id(old.annotation) not in own and old[-2:] != new[-2:]:
             raise Refused(
                 f"has other fields that take the value of “{'”, “'.join(chosen)}”. Fill it by hand."
             )
+
+
+def _fill(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
+    """Raises Refused where some programs would show another value than is written."""
+    if any("/RV" in one for one in _above(widget.annotation)):
+        raise Refused(f"has formatted text in the field “{name}”, which would stay. Fill it by hand.")
+    with warnings_of_pypdf() as heard:
+        _write(writer, widget, name, value)
+    if any("not supported by font encoding" in said for said in heard):
+        raise Refused(f"has no font for some letters of “{value[:60]}” in “{name}”. Fill it by hand.")
 
 
 def _write(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:

@@ -20,6 +20,7 @@ _DIFFERENT = (
     "is damaged or says a thing twice, so that programs may read it differently. Print it to a new PDF first."
 )
 _HARMLESS = ("Xref table not zero-indexed", "Superfluous whitespace", "Duplicate %%EOF")
+_XFA = "has a second form in it (XFA), which some programs show in its place. Print it to a new PDF first."
 
 
 def strict(data: bytes) -> PdfReader:
@@ -31,10 +32,13 @@ def strict(data: bytes) -> PdfReader:
                 found.decrypt("")
             for one in [*_objects(found)]:
                 found.get_object(one)
+            second = "/XFA" in found.root_object.get("/AcroForm", {})
     except _UNSOUND as error:
         raise Refused(_DIFFERENT) from error
     if any(not said.startswith(_HARMLESS) for said in heard):
         raise Refused(_DIFFERENT)
+    if second:
+        raise Refused(_XFA)
     return found
 
 

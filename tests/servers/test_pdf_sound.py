@@ -13,7 +13,7 @@ from servers.document import server
 from servers.formats import pdf
 from servers.sandbox.protocol import Refused
 from tests.servers.gate_around_server import gated
-from tests.servers.test_document_filling import WIDGET, drawn, folder
+from tests.servers.test_document_filling import WIDGET, drawn, folder, form, shown
 
 TWICE = "says a thing twice"
 CATALOG = b"<</Type/Catalog/Pages 2 0 R/AcroForm<</DA(/Helv 9 Tf)/Fields[4 0 R]%s>>>>"
@@ -90,6 +90,7 @@ UNSOUND = {
     "a place of references that is none": (lease().replace(b"startxref\n", b"startxref\n1"), TWICE),
     "a reference to another object": (lease().replace(b"4 0 obj", b"9 0 obj"), TWICE),
     "something before it": (b"junk\n" + lease(), TWICE),
+    "a second form": (lease(in_form=b"/XFA[(datasets)5 0 R]"), "second form in it (XFA)"),
 }  # fmt: skip
 
 
@@ -127,3 +128,16 @@ async def test_a_page_that_says_a_thing_twice_is_refused_before_there_is_a_card(
         assert TWICE in await gate.refused("fill_pdf_form", **call)
         assert TWICE in await gate.refused("merge_pdfs", sources=["a.pdf", "a.pdf"], destination="b.pdf")
     assert not (root / "b.pdf").exists()
+
+
+def test_formatted_text_of_a_field_does_not_stay_beside_its_value() -> None:
+    rich = b"/Ff 33554432/RV(<body><p>1</p></body>)"
+    with pytest.raises(Refused, match="formatted text in the field “name”"):
+        pdf.filled(lease(in_field=rich), {"name": "Bob"})
+    assert shown(pdf.merged([lease(in_field=rich), form()])[0])[0][0] == "1"
+
+
+@pytest.mark.parametrize("value", ["漢字", "שלום"])
+def test_a_value_without_letters_to_show_it_is_refused(value: str) -> None:
+    with pytest.raises(Refused, match=f"no font for some letters of “{value}” in “name”"):
+        pdf.filled(lease(), {"name": value})
