@@ -8,9 +8,11 @@ from collections.abc import Iterable
 _LONGEST = 1_000  # characters of a cell that are looked at
 # At the beginning of a cell, or behind what another country's program takes for the next cell. A sign alone begins
 # numbers, telephone numbers and lists, so behind it a function or a call of another program is looked for.
-_FORMULA = re.compile(
-    r"(?:^|[;,|\t\r\n])[\s\"'\ufeff]{0,9}(?:[=\uff1d][^=\s]|[+@\uff0b\uff0d\uff20-][^\r\n]{0,200}?(?:[A-Za-z.]\s{0,9}\(|[|!]))"
-)
+_BEGIN = r"(?:^|[;,|\t\r\n])[\s\"'\ufeff]{0,9}"
+_EQUALS = re.compile(_BEGIN + r"[=\uff1d](?!=)\s{0,9}[^=\s]")
+_SIGN = re.compile(_BEGIN + r"[+@\uff0b\uff0d\uff20-]")
+_CALL = re.compile(r"[A-Za-z.]\s{0,9}\(|[|!]")
+_LINE_ENDS = re.compile(r"[\r\n]")
 
 
 def formulas(rows: Iterable[Iterable[object]]) -> int:
@@ -20,7 +22,15 @@ def formulas(rows: Iterable[Iterable[object]]) -> int:
 
 def is_formula(cell: object) -> bool:
     """Whether a cell begins like a formula."""
-    return isinstance(cell, str) and _FORMULA.search(cell[:_LONGEST]) is not None
+    if not isinstance(cell, str):
+        return False
+    begin = cell[:_LONGEST]
+    return _EQUALS.search(begin) is not None or any(map(_calls, _LINE_ENDS.split(begin)))
+
+
+def _calls(line: str) -> bool:
+    sign = _SIGN.search(line)
+    return sign is not None and _CALL.search(line, sign.end()) is not None
 
 
 def note(count: int) -> str:

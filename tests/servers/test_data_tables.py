@@ -353,6 +353,7 @@ async def test_a_csv_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
     [
         '=HYPERLINK("http://x.example","y")', "=1+1", " =1", "\t=1", "＝1", "+cmd|' /C calc'!A0", "-2+3+cmd|'x'!A0",
         "@SUM(A1:A2)", "-SUM(A1)", "a;=1", 'a","=1', "\ufeff=1", "x\n=1",
+        "= 1+1", "=\tcmd|x!A", "=\u00a0HYPERLINK(1)", "+" + "1+" * 101 + "cmd|' /C calc'!A0",
     ],
 )  # fmt: skip
 async def test_a_cell_that_begins_like_a_formula_is_said_on_the_card(tmp_path: Path, cell: str) -> None:
@@ -378,6 +379,7 @@ async def test_numbers_and_words_are_no_formulas(tmp_path: Path) -> None:
         "-",
         "x@y.example",
         "--- (none)",
+        "== a ==",
         -2,
     ]
     async with data(tmp_path) as ask:
