@@ -49,8 +49,13 @@ class Target:
         """As a card lists it, saying whether something gives way."""
         if self.sha256 == disk.ABSENT:
             return Item(name=f"{self.place.said} (new)", kind="file")
-        name = f"{self.place.said} (in place of the present one, which goes to the trash)"
-        return Item(name=name, kind="file", size=self.size)
+        return Item(name=f"{self.place.said}{self.gives_way()}", kind="file", size=self.size)
+
+    def gives_way(self, source: str = "") -> str:
+        """What a sentence says of a file that gives way, other than the one that the new one is made from; or ""."""
+        if self.sha256 == disk.ABSENT or self.place.said == source:
+            return ""
+        return " (in place of the present one, which goes to the trash)"
 
     def must_not_be(self, source: str) -> None:
         """Raise ToolError when the file that it is made from is at the same path."""

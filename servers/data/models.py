@@ -95,7 +95,9 @@ class TwinsPlan(BaseModel):
     left_out: int = Field(description="rows that are there again")
     removed: str = Field(description="the rows that are left out, and how the file was read")
     expected: str = Field(description="SHA-256 over the records and what they take the place of")
-    note: str = Field(default="", description="what is said of cells that begin like a formula")
+    note: str = Field(
+        default="", description="of cells that begin like a formula, and of a file that gives way"
+    )
 
 
 class Anomaly(BaseModel):

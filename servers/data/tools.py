@@ -176,15 +176,15 @@ class Tools:
     @spoken
     def preview_without_duplicates(self, call: TwinsCall) -> TwinsPlan:
         """Show which rows write_without_duplicates would leave out, and where it would write. Changes nothing."""
-        place, sha256 = csv_target(self.roots, call.destination)
+        goal = target(self.roots, call.destination, ".csv", ".tsv")
         told = _without(self.roots, call, "plan")
         return TwinsPlan(
-            path=place.said,
+            path=goal.place.said,
             rows=told.about["rows"],
             left_out=told.about["left_out"],
             removed=told.data.decode(errors="replace"),
-            expected=_digest(told, sha256),
-            note=formulas.note(told.about["formulas"]),
+            expected=_digest(told, goal.sha256),
+            note=formulas.note(told.about["formulas"]) + goal.gives_way(told.said),
         )
 
     @spoken

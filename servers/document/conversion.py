@@ -286,7 +286,7 @@ def fill(roots: Roots, call: FillCall) -> Built:
     values = {name: _word(value) for name, value in given.items()}
     told, made = run("formats.fill", said, [data], Limits(told=MOST_JSON), values=values)
     before, after = ({name: one["value"] for name, one in told[key].items()} for key in ("before", "after"))
-    return Built(goal, [item], made, told["pages"], _fields(before, after))
+    return Built(goal, [item], made, told["pages"], _fields(before, after), goal.gives_way(said))
 
 
 def _word(value: str | bool) -> str:

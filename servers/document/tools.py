@@ -316,7 +316,7 @@ CARDS: dict[str, Card] = {
         "fill_pdf_form",
         "Fill PDF form",
         "Fill",
-        "Fill {args.path} and write {args.destination}",
+        "Fill {args.path} and write {args.destination}{capture.plan.note}",
         "destination",
         _TOLD,
     ),

@@ -92,6 +92,7 @@ class Plan(BaseModel):
     expected_target: Sha256
     expected_made: Sha256
     minutes: Minutes
+    gives_way: str = Field(default="", description="what is said of a file that gives way")
     note: str = Field(default="", description="what was used, where a model was asked; and left out")
 
 

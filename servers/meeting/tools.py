@@ -204,6 +204,7 @@ class Tools:
             expected_target=made.target.sha256,
             expected_made=made.sha256,
             minutes=made.minutes,
+            gives_way=made.target.gives_way(),
             note=made.note,
         )
 
@@ -246,7 +247,7 @@ CARDS: dict[str, Card] = {
     "generate_minutes": makes(
         "Generate minutes",
         "Write",
-        "Write minutes of {args.source} to {args.destination}",
+        "Write minutes of {args.source} to {args.destination}{capture.plan.gives_way}",
         targets={"paths": ["source", "destination"]},
         noun="{args.destination|name}",
         capture={"plan": {"tool": "preview_minutes", "args": {"call": "{args}"}, "seconds": 60}},
