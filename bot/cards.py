@@ -22,7 +22,7 @@ from gate.rules.action import OWN_CARD, Action, Json, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line, without_reason
 from gate.rules.ids import derive_id
-from gate.rules.messages import LATE, OVER, CardKey, CardKind
+from gate.rules.messages import EPHEMERAL, LATE, OVER, CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
 from gate.rules.task import Step, Task
 from gate.tasks.pending import PendingItem
@@ -48,7 +48,6 @@ NOT_POSTED = (
 )
 NOW_PRIVATE = "This is private now. I went on in direct messages."
 LONG_RESULT, MANY_VALUES = 20_000, 600  # characters of a result, and values in it at any depth
-EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person
 
 Made = TypeVar("Made")
 OnDraw = Callable[[Action | Task], Awaitable[None]]
@@ -327,8 +326,8 @@ class Cards(Messages):
             return posted.channel, posted.ts
         if card.alone:
             to = To(card.alone, card.session.channel, card.session.thread)
-            await self.post_ephemeral(to, checked_message(card.plain or card.message))
-            return card.session.channel, EPHEMERAL
+            at = await self.post_ephemeral(to, checked_message(card.plain or card.message))
+            return card.session.channel, at or EPHEMERAL
         to, posted = await self._place(card, posted)
         if card.streams and self.streams:
             return await self._stream_card(card, posted, to, self.streams)

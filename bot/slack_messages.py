@@ -153,16 +153,18 @@ class Messages:
             evict_oldest(self._direct)
         return To("", self._direct[user])
 
-    async def post_ephemeral(self, to: To, message: Message) -> None:
-        """Say it to one person alone: where they are, or in direct messages where that is no channel.
+    async def post_ephemeral(self, to: To, message: Message) -> str:
+        """Say it to one person alone: where they are, or in direct messages where that is no channel. Its timestamp; ""
+        where Slack says none.
 
         Raises Unavailable, or Refused.
         """
         if to.channel:
             place: dict[str, Any] = {"channel": to.channel, "thread_ts": to.thread or None}
-            await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
-        else:
-            await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
+            said = await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
+            return str(said.get("message_ts") or "")
+        said = await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
+        return str(said.get("ts") or "")
 
 
 class Statuses:

@@ -421,8 +421,9 @@ class SqlLedger:
         (rows,) = await self._ask(POSTED_OF, keys=list(keys)) if keys else ((),)
         return {row.key: loaded(Posted, row) for row in rows}
 
-    async def shown_after(self, session: Session, since: str) -> bool:
-        where = {"session": session, "channel": session.channel, "since": since}
+    async def shown_after(self, session: Session, since: str, to: str) -> bool:
+        at = datetime.fromtimestamp(float(since), UTC)
+        where = {"session": session, "channel": session.channel, "since": since, "to": to, "at": at}
         return await self._one(SHOWN_AFTER, **where) is not None
 
     async def others_wrote(self, incoming: Incoming, since: str) -> bool:

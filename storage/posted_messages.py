@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, or_, select, update
 
-from gate.rules.messages import CardKind
+from gate.rules.messages import EPHEMERAL, UNDECIDED, CardKind
 from gate.rules.task_states import OVER
 from storage.columns import clock
 from storage.question_tables import server_questions
@@ -30,6 +30,13 @@ _OF_THREAD = [
     exists().where(table.c.id == posted.c.key, table.c.session == SESSION)
     for table in (actions, server_questions)
 ]
+# What one person alone was told, but for why their words decided nothing. Where Slack did not say when it showed it,
+# what we have written down counts.
+_TOLD_ALONE = and_(
+    notes.c.to == bindparam("to"),
+    notes.c.kind != UNDECIDED,
+    or_(posted.c.ts != EPHEMERAL, posted.c.at > bindparam("at")),
+)
 # What is newer than a timestamp in a thread. Those of Slack have as many digits, so they compare as text.
 SHOWN_AFTER = (
     select(posted.c.key)
@@ -38,7 +45,9 @@ SHOWN_AFTER = (
         posted.c.ts > bindparam("since"),
         or_(
             *_OF_THREAD,
-            exists().where(notes.c.id == posted.c.key, notes.c.session == SESSION, notes.c.to == ""),
+            exists()
+            .where(notes.c.id == posted.c.key, notes.c.session == SESSION)
+            .where(or_(notes.c.to == "", _TOLD_ALONE)),
             exists().where(tasks.c.session == SESSION, posted.c.key.startswith(tasks.c.id + ":")),
         ),
     )

@@ -153,7 +153,7 @@ def message(
     match note.kind:
         case "text":
             return _text(note)
-        case "answer" | messages.LATE:
+        case "answer" | messages.UNDECIDED | messages.LATE:
             return answer(str(note.body["text"]))
         case "read":
             return _read(note)

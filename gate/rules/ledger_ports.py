@@ -385,9 +385,9 @@ class Ledger(Protocol):
         """Where each of these cards stands, by key; those that nothing is known of are left out."""
         ...
 
-    async def shown_after(self, session: Session, since: str) -> bool:
-        """Whether a message of ours that is newer than this timestamp of Slack stands in this thread, but for those
-        that one person alone was shown."""
+    async def shown_after(self, session: Session, since: str, to: str) -> bool:
+        """Whether a message of ours that is newer than this timestamp of Slack stands in this thread, for all or for
+        this person alone; but for those that say why their words decided nothing."""
         ...
 
     async def others_wrote(self, incoming: Incoming, since: str) -> bool:

@@ -12,6 +12,8 @@ from gate.rules.action import OWN_CARD, Action, Json, Session
 # Seconds until a card shows that something has begun; what is over before is not shown to run
 PROGRESS_DELAY = 0.7
 LATE, OVER = "late", "over"  # kinds of notes: something takes long; the message that said so goes
+UNDECIDED = "undecided"  # the kind of a note that says why plain words decided nothing, so that they may be said again
+EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person, and did not say when
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
 
 
@@ -57,7 +59,7 @@ class LedgerEvent:
 class Note:
     """A message for people that is no action's card: stored first, then posted once.
 
-    kind: "text" {text} in a planner's words, "answer" {text} in ours, "late" {text}, which goes
+    kind: "text" {text} in a planner's words, "answer" {text} in ours, "undecided" {text}, "late" {text}, which goes
     with "over" {of}, "read" {name, arguments, text, clipped, open_world, error}, "pending" {}, "undo" {},
     "audit" {count}, "help" {text}, "refused" {name, reasons}, "talk" {text, task}: words in a conversation with
     *Implement now* under them, "status" {task}, "grants" {void}: ids of those whose tool has changed, "news" {title,

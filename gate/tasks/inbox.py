@@ -13,6 +13,7 @@ from gate.rules import jobs, thread_commands
 from gate.rules.action import Action, Json, Person, Ref, Session
 from gate.rules.feedback import is_thanks
 from gate.rules.ids import derive_id
+from gate.rules.messages import UNDECIDED
 from gate.rules.permissions import account, deciders
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import Note, TooManyWaiting, Tx, Unavailable, World
@@ -23,6 +24,12 @@ from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
 from gate.tasks.plain_words import is_asked, why_undecided
 
+LEAVES = (
+    "undecided",
+    "waits",
+    "held",
+    "kept",
+)  # what came of words that leave it as it waits, for a yes, too
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
     f"Your message is longer than {LONGEST:,} characters, so I did not read it. Please send a shorter one."
@@ -190,7 +197,8 @@ async def _open(world: World, incoming: Incoming, proceed: Proceed) -> None:
 
 async def _post_result(world: World, incoming: Incoming, said: PressResult) -> None:
     if said.text:
-        await post_note(world, incoming, "answer", {"text": said.text}, to=incoming.user)
+        kind = UNDECIDED if said.code in LEAVES else "answer"
+        await post_note(world, incoming, kind, {"text": said.text}, to=incoming.user)
 
 
 async def post_note(
@@ -318,7 +326,7 @@ async def _rename_pending(world: World, incoming: Incoming) -> bool:
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
     if why := await why_undecided(world, incoming, action):
-        await post_note(world, incoming, "answer", {"text": why}, to=incoming.user)
+        await post_note(world, incoming, UNDECIDED, {"text": why}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
 

@@ -53,7 +53,7 @@ async def why_undecided(world: World, incoming: Incoming, about: Action | Task) 
     if not incoming.mentioned and await _is_for_others(world, incoming, about):
         return TO_WHOM
     yes = thread_commands.is_yes(incoming.text)  # in whatever words: a model may have asked for any of them
-    if yes and (await _is_not_newest(world, about) or await _has_result_since(world, tasks, about)):
+    if yes and (await _is_not_newest(world, incoming, about) or await _has_result_since(world, tasks, about)):
         return AMBIGUOUS
     return TYPED if isinstance(about, Action) and about.verdict is not Verdict.CONFIRM else ""
 
@@ -98,11 +98,13 @@ def _is_of(record: Record, task: Task) -> bool:
     return isinstance(record, Action) and record.task == task.id and not record.under_review
 
 
-async def _is_not_newest(world: World, about: Action | Task) -> bool:
-    """Whether another message of ours stands below the card in this thread: a yes may be about that. A card that
-    changes keeps its place above what came below it."""
+async def _is_not_newest(world: World, incoming: Incoming, about: Action | Task) -> bool:
+    """Whether another message of ours stands below the card in this thread, be it for this person alone: a yes may be
+    about that. A card that changes keeps its place above what came below it."""
     card = await card_of(world, about)
-    return card is not None and bool(card.ts) and await world.ledger.shown_after(about.session, card.ts)
+    if card is None or not card.ts:
+        return False
+    return await world.ledger.shown_after(about.session, card.ts, incoming.user)
 
 
 async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:

@@ -62,6 +62,9 @@ async def test_a_private_result_is_shown_to_its_person_alone(http: Edge) -> None
     message = await posted(http, to=ANN)
     assert (await http.ws.as_(ANN).click(message, SHOW_ALL)).ok
     assert "line 1999" in await window(http, ANN, SHOW_ALL)
+    shown = await http.ledger.posted("n" * 26)
+    assert shown is not None
+    assert shown.ts == message.ts  # so that a plain yes is known to come below it
     other = await posted(http, "m" * 26)
     value = f"{'n' * 26}.1.0"
     await http.send("interactive", http.ws.forge.click(BEN, other, action_id=SHOW_ALL, value=value))

@@ -9,8 +9,9 @@ from datetime import timedelta
 import pytest
 
 from gate.rules.action import Session
+from gate.rules.messages import EPHEMERAL, UNDECIDED
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Say, Turn
-from gate.rules.ports import OpenedModal, Posted, TooManyWaiting
+from gate.rules.ports import Note, OpenedModal, Posted, TooManyWaiting
 from storage.ledger import SqlLedger
 from tests.storage.samples import THREAD
 
@@ -195,3 +196,33 @@ async def test_others_wrote_between_a_card_and_a_message_of_the_same_thread(ledg
     assert not await ledger.others_wrote(own, "4")
     assert not await ledger.others_wrote(replace(own, ts="4"), "2")
     assert not await ledger.others_wrote(replace(own, user="U2"), "2")
+
+
+@pytest.mark.parametrize(
+    ("to", "kind", "ts", "counts"),
+    [
+        ("", "read", "1700000002.000000", True),
+        ("U1", "read", "1700000002.000000", True),
+        ("U1", "read", "1700000000.000000", False),
+        ("U1", "read", EPHEMERAL, True),
+        ("U1", UNDECIDED, "1700000002.000000", False),
+        ("U1", UNDECIDED, EPHEMERAL, False),
+        ("U2", "read", "1700000002.000000", False),
+    ],
+)
+async def test_what_a_person_was_told_below_a_card_counts_but_for_why_their_words_did_nothing(
+    ledger: SqlLedger, to: str, kind: str, ts: str, counts: bool
+) -> None:
+    async with ledger.begin() as tx:
+        await tx.note(Note("n1", THREAD, kind, {"text": "what"}, to))
+    await ledger.set_posted("n1", Posted(THREAD.channel, ts, 1))
+    assert await ledger.shown_after(THREAD, "1700000001.000000", "U1") is counts
+    assert not await ledger.shown_after(OTHER, "1700000001.000000", "U1")
+
+
+async def test_what_one_person_was_told_counts_from_when_that_was_written_down(ledger: SqlLedger) -> None:
+    async with ledger.begin() as tx:
+        await tx.note(Note("n1", THREAD, "read", {"text": "what"}, "U1"))
+    await ledger.set_posted("n1", Posted(THREAD.channel, EPHEMERAL, 1))
+    later = await ledger.now() + timedelta(seconds=10)
+    assert not await ledger.shown_after(THREAD, f"{later.timestamp():.6f}", "U1")

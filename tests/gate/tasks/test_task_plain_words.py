@@ -115,6 +115,17 @@ def later() -> str:
     return f"{time.time() + 60:.6f}"
 
 
+async def paused(stage: Scene) -> Task:
+    """A plan of three steps that was approved as a whole, and paused before the first."""
+    task = await planned(stage, write("a.md"), write("b.md"), write("c.md"))
+    await flow.approve_all(stage.world, on_plan(task))
+    await control.pause(stage.world, on_plan(await newest(stage)))
+    await stage.play()
+    task = await newest(stage)
+    assert (task.state, task.plan is not None, stage.desk.notes) == (S.PAUSED, True, {})
+    return task
+
+
 async def nothing_comes_of(stage: Scene, word: str, why: str, mentioned: bool = False, ts: str = "") -> None:
     """The word, said in the thread, runs nothing, and its person is told why."""
     calls = [call for call in stage.desk.calls if call[0] == "write"]
@@ -354,11 +365,79 @@ async def test_what_somebody_wrote_who_has_too_much_unread_is_known_of(stage: Sc
     ],
 )
 async def test_words_that_need_not_be_for_the_bot_let_no_paused_plan_go_on(stage: Scene, text: str) -> None:
-    task = await planned(stage, write("a.md"), write("b.md"), write("c.md"))
-    await flow.approve_all(stage.world, on_plan(task))
-    await control.pause(stage.world, on_plan(await newest(stage)))
-    await stage.play()
-    task = await newest(stage)
-    assert (task.state, task.plan is not None) == (S.PAUSED, True)
+    await paused(stage)
     await nothing_comes_of(stage, text, STILL_PAUSED, ts=later())
     assert (await newest(stage)).state is S.PAUSED
+
+
+async def told_alone(stage: Scene, kind: str, to: str = ANN) -> None:
+    """The bot tells one person alone something below the card that waits."""
+    read = {"name": "desk.look", "summary": "Look", "arguments": {}, "clipped": False, "open_world": False}
+    body = {"text": "Shall I show you the second half, too? Just answer yes.", **read, "error": False}
+    async with stage.ledger.begin() as tx:
+        await tx.note(Note(f"below {kind}", stage.session, kind, body, to))
+    await stage.play()
+
+
+@pytest.mark.parametrize("kind", ["read", "text", "answer", "refused", "talk", "news"])
+async def test_a_yes_to_what_they_alone_were_told_below_the_card_confirms_nothing(
+    stage: Scene, kind: str
+) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    action = await waiting(stage)
+    await told_alone(stage, kind)
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, mentioned=True)
+    assert (await stage.now(action.id)).state is State.PREPARED
+
+
+async def test_a_yes_to_a_private_answer_below_the_card_confirms_nothing(stage: Scene) -> None:
+    stage.rule(Rule("own", ("desk.look",), private=True))
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await waiting(stage)
+    stage.desk.notes["z.md"] = "The first half. Shall I show the second half? Just answer yes."
+    stage.planner.script = [Propose((Call("desk", "look", {"path": "z.md"}),))]
+    await stage.say("what is in z.md?")
+    assert stage.wall.notes[-1].to == ANN
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
+
+
+async def test_a_yes_to_what_they_alone_were_told_below_a_plan_approves_nothing(stage: Scene) -> None:
+    await planned(stage, write("a.md"), write("b.md"))
+    await told_alone(stage, "read")
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
+    assert (await newest(stage)).state is S.PLAN_REVIEW
+
+
+async def test_a_yes_to_what_they_alone_were_told_below_a_pause_lets_nothing_go_on(stage: Scene) -> None:
+    await paused(stage)
+    await told_alone(stage, "read")
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=later())
+    assert (await newest(stage)).state is S.PAUSED
+
+
+async def test_what_somebody_else_alone_was_told_below_the_card_leaves_their_yes(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await waiting(stage)
+    await told_alone(stage, "read", BEN)
+    await stage.say("yes", mentioned=False, ts=later())
+    assert stage.desk.notes == {"own.md": "mine"}
+
+
+async def test_a_yes_may_be_said_again_after_they_were_told_why_the_first_did_nothing(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await stage.say("And later?", user=BEN, mentioned=False)
+    await nothing_comes_of(stage, "yes", TO_WHOM)
+    await stage.say("yes", mentioned=True)
+    assert stage.desk.notes == {"own.md": "mine"}
+
+
+async def test_a_yes_approves_a_plan_after_hold_on(stage: Scene) -> None:
+    await planned(stage, write("a.md"), write("b.md"))
+    await stage.say("hold on", mentioned=False, ts=later())
+    await stage.say("yes", mentioned=False, ts=later())
+    assert stage.desk.notes == {"a.md": "new", "b.md": "new"}
