@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gate.rules.action import Action, Person
+from gate.rules.action import Action, Person, Session
 from gate.rules.due_times import card_waited_at
 from gate.rules.events import open_request
 from gate.rules.messages import permalink
@@ -74,6 +74,18 @@ async def _approvals_for(world: World, team: str, person: Person | None) -> list
         and _was_asked(action)
     ]
     return [action for action in others if not await _voted(world, action, person.id)]
+
+
+async def may_confirm_in(world: World, session: Session, user: str) -> tuple[Action, ...]:
+    """What waits in this thread and this person may say yes to and has not yet: also where any who may use the bot can,
+    and nobody is named. Raises Unavailable."""
+    person = await world.people.known(session.team, user)
+    found = [
+        action
+        for action in await world.ledger.pending(session.team, session=session)
+        if _was_asked(action) and may(world.policy, Verb.CONFIRM, action, person).allowed
+    ]
+    return tuple([action for action in found if not await _voted(world, action, user)])
 
 
 async def _voted(world: World, action: Action, user: str) -> bool:

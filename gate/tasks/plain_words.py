@@ -20,7 +20,7 @@ from gate.tasks.early_messages import (
     shown_since,
     timestamp,
 )
-from gate.tasks.pending import Record, waiting_for
+from gate.tasks.pending import Record, may_confirm_in, waiting_for
 
 TYPED = "A “yes” is not enough for this one: press *Review…* on its card and type the phrase."
 ALONE = "I asked you about this in direct messages: please press a button on the card there."
@@ -79,9 +79,11 @@ async def _own_tasks(world: World, incoming: Incoming) -> list[Task]:
 
 
 async def _waits_besides(world: World, incoming: Incoming, about: Action | Task) -> bool:
-    """Whether anything else waits for them in this thread, but for what a task asks as one of its own steps."""
+    """Whether anything else waits for a word of theirs in this thread, but for what a task asks as one of its own
+    steps."""
     listed = await waiting_for(world, incoming.session.team, incoming.user)
     here = [item.record for item in listed if item.record.session == incoming.session]
+    here += await may_confirm_in(world, incoming.session, incoming.user)
     own = {about.id} if isinstance(about, Action) else {about.id, *(a.id for a in here if _is_of(a, about))}
     return any(record.id not in own for record in here)
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from gate.actions import edit
+from gate.rules.action import Approvers
 from gate.rules.action_states import State
 from gate.rules.build_intent import intent
 from gate.rules.feedback import classify_feedback, is_thanks
@@ -441,3 +442,33 @@ async def test_a_yes_approves_a_plan_after_hold_on(stage: Scene) -> None:
     await stage.say("hold on", mentioned=False, ts=later())
     await stage.say("yes", mentioned=False, ts=later())
     assert stage.desk.notes == {"a.md": "new", "b.md": "new"}
+
+
+PAY_BY_TWO = Rule(
+    "two",
+    ("desk.write",),
+    approvers=Approvers(needed=2),
+    schema={"required": ["path"], "properties": {"path": {"const": "pay.md"}}},
+)
+
+
+@pytest.mark.parametrize("first", [ANN, BEN])
+async def test_a_yes_of_who_may_confirm_something_else_there_runs_nothing(stage: Scene, first: str) -> None:
+    stage.rule(PAY_BY_TWO)
+    wanted = [(ANN, "pay.md"), (BEN, "own.md")]
+    cards = [
+        await stage.prepare(user=user, path=path, content="1")
+        for user, path in sorted(wanted, key=lambda one: one[0] != first)
+    ]
+    await stage.say("yes", user=BEN, mentioned=True)
+    assert stage.texts[-1] == ELSEWHERE
+    assert [(await stage.now(card.id)).state for card in cards] == [State.PREPARED] * 2
+
+
+async def test_a_yes_counts_once_they_have_confirmed_what_else_they_may_confirm_there(stage: Scene) -> None:
+    stage.rule(PAY_BY_TWO)
+    shared = await stage.prepare(user=ANN, path="pay.md", content="1")
+    await stage.prepare(user=BEN, path="own.md", content="1")
+    await stage.confirm(shared, user=BEN)
+    await stage.say("yes", user=BEN, mentioned=True)
+    assert stage.desk.notes == {"own.md": "1"}
