@@ -13,6 +13,7 @@ from gate.rules.action import Action, ResultDecision
 from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
+from gate.rules.planner_port import Mode
 from gate.rules.ports import Stale, Tx, World
 from gate.rules.task import Flow, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
@@ -24,7 +25,9 @@ from gate.tasks.task_transitions import (
     is_about_private,
     move_task,
     press_task,
+    record,
     say_in_thread,
+    start_turn,
     update_task,
     with_step,
     without_pause,
@@ -48,6 +51,7 @@ TOO_LATE = "It has gone on already. *Pause* stops it after the current step."
 ALREADY_HELD = "It waits already, until somebody says how it goes on."
 STOPPED_EARLY = "I stopped. Nothing more of it runs."
 STOPPED = "The task was stopped"
+TAKEN_IN_LATER = "Got it. This is still paused: I take that in once somebody lets it go on, on its card."
 STEP_GOES_ON = (
     PauseReason.STEP,
     PauseReason.LAPSED,
@@ -133,6 +137,25 @@ async def resume(world: World, press: TaskPress) -> PressResult:
         return await _retry_step(tx, task, step, press.user)
 
     return await _press_on_pause(world, press, TaskVerb.CONTINUE, do)
+
+
+async def take_in(world: World, press: TaskPress) -> PressResult:
+    """What somebody says to a paused task (`press.text`), which stays so: it is planned anew at once, and pauses again
+    with that plan. Where a result or a step waits for a decision, that is left as it is, and the words are kept. Raises
+    Unavailable: then nothing changed."""
+
+    async def do(tx: Tx, task: Task) -> Task | PressResult:
+        plan = task.plan
+        if task.why is not PauseReason.WISH or not task.planned or plan is None or plan.begun:
+            record(tx, task, "user_instruction", press.user)
+            return PressResult(True, "kept", TAKEN_IN_LATER, task=task)
+        planning = replace(task.planning, turn=await start_turn(tx, task, Mode.PLAN, task.unused_text))
+        again = replace(task.pause, why=PauseReason.NONE, wish=StopRequest.PAUSE)
+        return await move_task(
+            tx, task, TaskEvent.REPLAN, press.user, planning=planning, pause=again, reason=""
+        )
+
+    return await _press_on_pause(world, press, TaskVerb.STEER, do)
 
 
 async def _with_instruction(tx: Tx, task: Task, press: TaskPress, text: str) -> Instruction:

@@ -10,7 +10,7 @@ from gate.rules.action import Verdict
 from gate.rules.plan_changes import StepChange, rebuilt_plan
 from gate.rules.planner_port import Clarify, Mode, ProposePlan, Say, Turn
 from gate.rules.ports import Tx, World
-from gate.rules.task import PauseReason, Plan, Planning, Step, Task
+from gate.rules.task import PauseReason, Plan, Planning, Step, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import clarify, replies
 from gate.tasks.plan_preview import preview_plan
@@ -140,8 +140,10 @@ async def _started(tx: Tx, task: Task, plan: Plan | None) -> Task:
 
 
 async def _presented(tx: Tx, task: Task, plan: Plan) -> Task:
+    """Show it for a decision. Whoever wanted a pause has one."""
+    waits = replace(task.pause, wish=StopRequest.NONE)
     return await move_task(
-        tx, task, TaskEvent.PRESENT, plan=plan, planning=_planning_done(task), reason=task.reason
+        tx, task, TaskEvent.PRESENT, plan=plan, planning=_planning_done(task), reason=task.reason, pause=waits
     )
 
 

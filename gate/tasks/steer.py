@@ -216,8 +216,9 @@ async def _reviewing(world: World, incoming: Incoming, task: Task) -> PressResul
 
 
 async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
-    """A word of control, a plain yes, or to the bot what to know before it goes on. What lets it go on counts only
-    where it can be meant for the card of this pause; of a result that the operator wants reviewed, only a plain yes."""
+    """A word of control, a plain yes, or to the bot what to know before it goes on, by which it does not go on. Words
+    count only where they can be meant for the card of this pause; of a result that the operator wants reviewed, only a
+    plain yes."""
     flow, press = _control_by_word(incoming, task), _press(task, incoming, task.pauses)
     if flow in LESS:
         return await flow(world, press)
@@ -235,7 +236,10 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
     goes_on = task.why is PauseReason.SUMMARY  # by itself, soon
     if not (incoming.mentioned or goes_on):  # it may be for somebody else, or against going on
         return _undecided(task, STILL_PAUSED)
-    return await control.resume(world, replace(press, text=incoming.text))
+    if len(task.instructions) >= INSTRUCTIONS:
+        return PressResult(False, "full", FULL, task=task)
+    spoken = replace(press, text=incoming.text)
+    return await (control.resume if goes_on else control.take_in)(world, spoken)
 
 
 def _is_reviewed(world: World, task: Task) -> bool:
