@@ -54,6 +54,14 @@ def change(
     return Card(title, {**recipe, "notifies": "nobody", "idempotent": False, "targets": {}, **more})
 
 
+def lying_inside(cards: Mapping[str, Card], name: str) -> dict[str, Card]:
+    """The tools of a server of which this argument names what a file lies in, also where it is found otherwise."""
+    return {
+        key: replace(card, recipe={**card.recipe, "targets": {**card.recipe["targets"], "inside": [name]}})
+        for key, card in cards.items()
+    }
+
+
 def call(tool: str, **args: Any) -> dict[str, Any]:
     """A call that a recipe names: the preview before a change, or what takes the change back."""
     return {"tool": tool, "args": args}

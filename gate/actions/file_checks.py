@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.gated_files import Gated, Readers, file_readers, gated_files
-from gate.rules.policy import Matches, Policy
+from gate.rules.gated_files import Gated, Readers, file_readers, gated_files, gated_holders
+from gate.rules.policy import Matches, Policy, matching_rules
 from gate.rules.ports import Clock, World
 from gate.rules.tool import ToolSpec
 
@@ -33,8 +34,16 @@ async def found_gated(
     """Those of these files that the policy keeps from being read at once, which the tool has found or has read when it
     was called with these arguments, each with each such rule. Raises TooManyFiles where that cannot be told."""
     readers = file_readers(spec, world.tools.specs(), args)
-    work = gated_files(world.policy, readers, paths, channel, matching(world))
-    return await in_slices(world.clock, work)
+    return await told_gated(world, world.policy, readers, paths, channel)
+
+
+async def asked_gated(
+    world: World, spec: ToolSpec, args: Mapping[str, Json], names: Sequence[str], channel: str
+) -> list[Gated]:
+    """The same of names that the arguments ask for, each of which may be that of what files lie in."""
+    folders = [f"{name}/" for name in names]
+    inside = gated_holders(world.policy, Readers([spec], args), folders, channel, matching(world))
+    return [*await found_gated(world, spec, args, names, channel), *await in_slices(world.clock, inside)]
 
 
 def rules_beyond(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> Policy:
@@ -42,17 +51,18 @@ def rules_beyond(world: World, spec: ToolSpec, args: Mapping[str, Json], channel
     this call anyway: by the rules of now, which may be others than those that it was decided by. A secret file may be
     told of, as long as its content is not."""
     looks = (replace(rule, reads=False) for rule in world.policy.rules)
-    strict = (rule for rule in looks if rule.keeps_from_reading(channel))
-    beyond = tuple(rule for rule in strict if not rule.holds(spec.full_name, args, matching(world)))
-    return replace(world.policy, rules=beyond)
+    strict = replace(world.policy, rules=tuple(rule for rule in looks if rule.keeps_from_reading(channel)))
+    anyway = matching_rules(strict, spec, args, matching(world))
+    return replace(strict, rules=tuple(rule for rule in strict.rules if rule not in anyway))
 
 
 async def told_gated(
     world: World, policy: Policy, readers: Readers, paths: Sequence[str], channel: str
 ) -> list[Gated]:
-    """Those of these files and folders that this policy keeps from being looked at once by some of the readers, each
-    with each such rule. Raises TooManyFiles where that cannot be told."""
-    return await in_slices(world.clock, gated_files(policy, readers, paths, channel, matching(world)))
+    """Those of these files and folders, and of what they lie in, that this policy keeps from being looked at once by
+    some of the readers, each with each such rule. Raises TooManyFiles where that cannot be told."""
+    asked = (policy, readers, paths, channel, matching(world))
+    return await in_slices(world.clock, chain(gated_files(*asked), gated_holders(*asked)))
 
 
 async def in_slices(clock: Clock, work: Iterable[_T | None]) -> list[_T]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gate.actions.file_checks import found_gated, in_slices, matching, rules_beyond, told_gated
+from gate.actions.file_checks import asked_gated, found_gated, in_slices, matching, rules_beyond, told_gated
 from gate.rules.action import Json
 from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import (
@@ -19,7 +19,7 @@ from gate.rules.gated_files import (
     told_files,
     told_folders,
 )
-from gate.rules.policy import Rule
+from gate.rules.policy import Rule, matching_rules
 from gate.rules.ports import World
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
@@ -76,7 +76,7 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
         if gated and call.is_confirmed:
             names = names_asked(call.args, targets)
             asked = dict.fromkeys(
-                name for name, _ in await found_gated(world, call.spec, call.args, names, call.channel)
+                name for name, _ in await asked_gated(world, call.spec, call.args, names, call.channel)
             )
             gated = await in_slices(world.clock, not_asked_for([*asked], gated))
     except TooManyFiles:
@@ -91,7 +91,8 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
 def _is_private_anyway(world: World, call: MadeCall, rule: Rule) -> bool:
     """Whether a rule does no more than to give the answer of this very call to whoever asks alone, as it is given: the
     rule may have been loaded since the call was decided."""
-    is_about_it = rule.holds(call.spec.full_name, call.args, matching(world))
+    alone = replace(world.policy, rules=(rule,))
+    is_about_it = rule in matching_rules(alone, call.spec, call.args, matching(world))
     return call.is_private and is_about_it and is_only_private(rule, call.spec, call.channel)
 
 

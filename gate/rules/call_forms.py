@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gate.rules.action import Json
-from gate.rules.canonical_targets import argument_variants, reported_forms, without_roots
+from gate.rules.canonical_targets import argument_variants, reported_forms, touched, without_roots
+from gate.rules.holders import holders, in_any_letters
 from gate.rules.identifiers import Ids
-from gate.rules.named_paths import as_arguments, told_apart
+from gate.rules.named_paths import as_arguments, told_apart, with_paths
 from gate.rules.tool import ToolSpec
 
 
@@ -16,7 +17,8 @@ from gate.rules.tool import ToolSpec
 class CallForms:
     """The arguments of a call as `given`, in every form that a tool may take them in, and with what was `reported`.
 
-    `relative`, `inner`: the same without the slashes that a path begins with.
+    `relative`, `inner`: the same without the slashes that a path begins with. `holders`: what the files that it touches
+    lie in, where an argument of its server's tools names that.
     """
 
     spec: ToolSpec
@@ -25,15 +27,21 @@ class CallForms:
     relative: Sequence[Json]
     reported: Sequence[str]
     inner: Sequence[str]
+    holders: Sequence[str] = ()
 
     @classmethod
     def of(cls, spec: ToolSpec, given: Sequence[Json]) -> CallForms:
         targets = spec.recipe.targets
         reported = reported_forms(targets)
         inner = without_roots(reported)
-        others = (form for one in given for form in argument_variants(targets, one, False, reported))
+        files = (
+            [path for one in given for path in touched(targets, one)] if targets and targets.inside else []
+        )
+        held = holders(files)
+        told = [*reported, *held]
+        others = (form for one in given for form in argument_variants(targets, one, False, told))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
-        return cls(spec, given, [*given, *others], relative, reported, inner)
+        return cls(spec, given, [*given, *others], relative, reported, inner, held)
 
     @property
     def every(self) -> list[Json]:
@@ -47,6 +55,18 @@ class CallForms:
         yield from () if spares_absolute else self.relative
         told = self.reported if spares_absolute else [*self.reported, *self.inner]
         yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told)) if schema else ()
+
+    def inside(
+        self, schema: Mapping[str, Json] | None, texts: Sequence[str]
+    ) -> Iterator[tuple[Mapping[str, Json], Json]]:
+        """The arguments with each holder where it is named, each beside this schema as it is held against that."""
+        targets = self.spec.recipe.targets
+        if schema is None or targets is None or not self.holders:
+            return
+        folded = in_any_letters(schema, targets.inside)
+        for one in self.given:
+            for args in with_paths(one, targets.inside, told_apart(folded, texts, self.holders)):
+                yield folded, args
 
     def with_ids(self, ids: Ids) -> CallForms | None:
         """The same with their ids in the form that these are compared in; None where they have none."""

@@ -87,6 +87,7 @@ class Targets:
     gives, which are judged by the folders that they are in.
     `below`: templates over the arguments for the folder that such names, and those reported, are below, from the
     outside in.
+    `inside`: arguments of its server's tools that name what a file lies in: a calendar, a mailbox in any letters.
     `reported`: templates over the captured reads that say what the call will really touch. `links`: the server
     follows links; without a report nobody knows then where a path leads.
     """
@@ -99,6 +100,7 @@ class Targets:
     told: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
     links: bool = False

@@ -18,6 +18,7 @@ from gate.rules.canonical_targets import (
     touched,
     with_folders,
 )
+from gate.rules.holders import holders, in_any_letters
 from gate.rules.identifiers import Ids
 from gate.rules.name_patterns import NamePattern, name_pattern
 from gate.rules.named_paths import kind_of, names_of_paths, with_paths, without_missing
@@ -208,6 +209,24 @@ def gated_files(
                 yield (path, rule) if found else None
                 if found:
                     break
+
+
+def gated_holders(
+    policy: Policy, readers: Readers, paths: Sequence[str], channel: str, matches: Matches
+) -> Iterator[Gated | None]:
+    """The same of what these files lie in, where the first reader is asked for that by name."""
+    spec = readers.tools[0]
+    inside = spec.recipe.targets.inside if spec.recipe.targets else ()
+    held = holders(paths) if inside else ()
+    if not held:
+        return
+    recipe = replace(spec.recipe, targets=Targets(looks=inside))
+    named = Readers([replace(spec, recipe=recipe)], readers.args)
+    for rule in policy.rules:
+        schema = in_any_letters(rule.schema, inside)
+        alone = replace(policy, rules=(replace(rule, schema=schema, reads=False),))
+        for found in gated_files(alone, named, held, channel, matches):
+            yield found and (found[0], rule)
 
 
 def _counted(paths: Sequence[str]) -> Iterator[None]:

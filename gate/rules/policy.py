@@ -278,7 +278,7 @@ def decide(
     if too_many_targets(spec.recipe.targets, args):
         hidden = any(rule.private and rule.names(spec.full_name) for rule in policy.rules)
         return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *TOO_MANY, private=hidden)
-    rules = _matching(policy, spec, args, matches)
+    rules = matching_rules(policy, spec, args, matches)
     cls, reason, rule = _classify(spec, rules)
     cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
     for raising in rules:
@@ -336,7 +336,7 @@ def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | Non
     return (BROKEN_PATH, "control characters") if has_broken_path(targets, args) else None
 
 
-def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
+def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
     # Also without what the recipe bound: the same call must never be judged milder for being looked at.
     forms = CallForms.of(spec, [args, *_requested_args(spec, args)])
@@ -345,7 +345,11 @@ def _matching(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> l
 
     def is_about(rule: Rule) -> bool:
         seen = forms.held_against(rule.schema, rule.texts, rule.spares_absolute_paths)
-        return rule.holds_any(spec.full_name, seen, matches) or _holds_ids(rule, ids, with_ids, matches)
+        return (
+            rule.holds_any(spec.full_name, seen, matches)
+            or _holds_ids(rule, ids, with_ids, matches)
+            or any(matches(schema, form) for schema, form in forms.inside(rule.schema, rule.texts))
+        )
 
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.

@@ -48,7 +48,7 @@ from servers.filesystem.paths import Roots
 from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
-from servers.tool_metadata import Card, bound, call, change, reading, unchanged
+from servers.tool_metadata import Card, bound, call, change, lying_inside, reading, unchanged
 
 MOST_EVENTS, MOST_SLOTS = 500, 200
 DaysArg = Annotated[int, Field(ge=1, le=MOST_DAYS, description="How many days, the first one included.")]
@@ -293,7 +293,7 @@ def _new(preview: dict[str, Any], *says: str) -> dict[str, Any]:
 _TOLD_OF = {"found": ["files[]"], "listed": ["files[]"]}
 _SAME_FILE = unchanged("get_metadata", path="{result.file}")
 
-CARDS: dict[str, Card] = {
+_CARDS: dict[str, Card] = {
     "list_events": reading(
         "List events",
         "List events from {args.start}",
@@ -348,3 +348,4 @@ CARDS: dict[str, Card] = {
     ),
     **WAYS_BACK,
 }
+CARDS = lying_inside(_CARDS, "calendar")

@@ -49,7 +49,7 @@ from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 from servers.model_answers import Answer, about, asking, samples
 from servers.sandbox.calling import unbroken
-from servers.tool_metadata import Card, bound, call, change, reading, unchanged
+from servers.tool_metadata import Card, bound, call, change, lying_inside, reading, unchanged
 
 HEAD = 64 * 1024  # bytes that hold the headers
 MOST_FOUND = 100
@@ -389,22 +389,26 @@ def _told_of(*fields: str) -> dict[str, list[str]]:
     return {"found": [*fields], "listed": [*fields]}
 
 
-CARDS: dict[str, Card] = {
+_CARDS: dict[str, Card] = {
     "list_drafts": reading("List drafts", "List the drafts", **_told_of("drafts[].file", "folders[]")),
     "search_emails": reading(
-        "Search mail", "Search the mail", looks=["mailbox"], **_told_of("messages[].file", "folders[]")
+        "Search mail",
+        "Search the mail",
+        ids=["mailbox"],
+        looks=["mailbox"],
+        **_told_of("messages[].file", "folders[]"),
     ),
     "summarize_thread": reading(
         "Summarize thread",
         "Sum up the thread of {args.message_id}",
-        ids=["message_id"],
+        ids=["message_id", "mailbox"],
         looks=["mailbox"],
         **_told_of("files[]", "folders[]"),
     ),
     "read_email": reading(
         "Read mail",
         "Read the mail {args.message_id}",
-        ids=["message_id"],
+        ids=["message_id", "mailbox"],
         looks=["mailbox"],
         **_told_of("file"),
     ),
@@ -430,7 +434,7 @@ CARDS: dict[str, Card] = {
         "Draft mail",
         "Draft",
         "Draft a mail: {capture.plan.what}",
-        targets={"addresses": ["to", "cc", "bcc"], "reported": ["{capture.plan.files}"]},
+        targets={"addresses": ["to", "cc", "bcc"], "reported": ["{capture.plan.files}", f".{DRAFTS}/cur/"]},
         risk="low",
         noun="{args.subject}",
         capture={"plan": call("preview_draft", draft="{args}")},
@@ -464,7 +468,7 @@ CARDS: dict[str, Card] = {
             targets={
                 "addresses": ["to", "cc", "bcc"],
                 "ids": ["draft_id"],
-                "reported": ["{capture.plan.addresses}", "{capture.plan.files}"],
+                "reported": ["{capture.plan.addresses}", "{capture.plan.files}", f".{SENT}/cur/"],
             },
             cls="destructive",
             risk="high",
@@ -480,3 +484,4 @@ CARDS: dict[str, Card] = {
     ),
     **WAYS_BACK,
 }
+CARDS = lying_inside(_CARDS, "mailbox")

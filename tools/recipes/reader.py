@@ -182,6 +182,7 @@ class TargetsSection(Section):
     told: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     links: Literal["never", "followed"] = "never"
