@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules import tool_names
 from gate.rules.action import CallClass, Json
-from gate.rules.canonical_targets import too_many_forms
 from gate.rules.change_arguments import says_change
+from gate.rules.form_count import too_many_forms
 from gate.rules.json_texts import pairs_of, parsed
 from gate.rules.secret_files import ends_as_secret
 from gate.rules.statements import DATABASE, PIPELINES, STATEMENTS, class_of_statements

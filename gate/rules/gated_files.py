@@ -11,13 +11,13 @@ from itertools import islice
 from gate.rules.action import CallClass, Json
 from gate.rules.canonical_targets import (
     LONGEST_REPORTED,
-    FormCount,
     Targets,
     forms_below,
     steps_to,
     touched,
     with_folders,
 )
+from gate.rules.form_count import FormCount
 from gate.rules.holders import holders, in_any_letters
 from gate.rules.identifiers import Ids
 from gate.rules.name_patterns import NamePattern, name_pattern

@@ -18,6 +18,7 @@ from servers.decision_sentences import decided
 from servers.email import messages, sending, texts
 from servers.email.complete_text import complete_text
 from servers.email.invitations import is_calendar
+from servers.email.sending import NO_SUBJECT
 from servers.email.wording import own_words, unwrapped
 from servers.email.words import plain
 from servers.sandbox.protocol import OutOfTime, Refused, time_limit
@@ -175,7 +176,7 @@ def mail(data: bytes, said: str) -> Result:
     told = [f"{name}: {value}" for name, values in headers.items() for value in values if value]
     text = "\n".join([*told, "", texts.said(found), *messages.attachments(found), *messages.partly(found)])
     return {
-        "subject": next(iter(headers["Subject"]), "")[:LONGEST_LINE] or messages.NO_SUBJECT,
+        "subject": next(iter(headers["Subject"]), "")[:LONGEST_LINE] or NO_SUBJECT,
         "to": next(iter(headers["To"]), "")[:LONGEST_LINE],
         "answers": messages.thread_of(found),
         "text": text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n… (there is more)",

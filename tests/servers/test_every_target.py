@@ -21,13 +21,12 @@ from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import (
-    COST_OF_A_FORM,
-    MOST_WORK_OF_A_CALL,
     Targets,
     canonical_path,
     with_canonical_paths,
     with_resolved_paths,
 )
+from gate.rules.form_count import COST_OF_A_FORM, MOST_WORK_OF_A_CALL
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.secret_files import SECRET_FILE, SECRET_NAMES
 from gate.rules.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
