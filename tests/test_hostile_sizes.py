@@ -521,3 +521,11 @@ def test_no_marks_upon_marks_take_long_to_be_put_in_order(marks: str) -> None:
 
 def test_marks_that_people_write_are_composed() -> None:
     assert visible_text("cafe\u0301" + "\u0323" * 29) == "caf\u1eb9" + "\u0323" * 28 + "\u0301"
+
+
+def test_rows_whose_names_recur_are_judged() -> None:
+    rows = [
+        {"name": f"Ann {n}", "path": f"a/b%20{n}.md", "note": "plain words", "kind": "x"} for n in range(500)
+    ]
+    decision = decide(Policy("p", rules=ALWAYS), UNREAD, {"rows": rows}, "C1", lambda *_: False)
+    assert decision.verdict is not Verdict.DENY

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.actions.file_checks import asked_gated, found_gated, in_slices, matching, rules_beyond, told_gated
 from gate.rules.action import Json
 from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import (
+    Gated,
     Readers,
     TooManyFiles,
     file_readers,
@@ -19,7 +20,7 @@ from gate.rules.gated_files import (
     told_files,
     told_folders,
 )
-from gate.rules.policy import Rule, matching_rules
+from gate.rules.policy import matching_rules
 from gate.rules.ports import World
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
@@ -81,19 +82,22 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
             gated = await in_slices(world.clock, not_asked_for([*asked], gated))
     except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)
-    gated = [(path, rule) for path, rule in gated if not _is_private_anyway(world, call, rule)]
+    if call.is_private:
+        gated = _not_for_one_alone(world, call, gated)
     if not gated:
         return answer
     path, rule = gated[0]
     return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
 
 
-def _is_private_anyway(world: World, call: MadeCall, rule: Rule) -> bool:
-    """Whether a rule does no more than to give the answer of this very call to whoever asks alone, as it is given: the
+def _not_for_one_alone(world: World, call: MadeCall, gated: Sequence[Gated]) -> list[Gated]:
+    """Those whose rule does more than to give the answer of this very call to whoever asks alone, as it is given: the
     rule may have been loaded since the call was decided."""
-    alone = replace(world.policy, rules=(rule,))
-    is_about_it = rule in matching_rules(alone, call.spec, call.args, matching(world))
-    return call.is_private and is_about_it and is_only_private(rule, call.spec, call.channel)
+    rules = {id(rule): rule for _, rule in gated}
+    alone = replace(world.policy, rules=tuple(rules.values()))
+    about = matching_rules(alone, call.spec, call.args, matching(world))
+    given = {id(rule) for rule in about if is_only_private(rule, call.spec, call.channel)}
+    return [(path, rule) for path, rule in gated if id(rule) not in given]
 
 
 async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer: Answer) -> str:

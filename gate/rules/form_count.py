@@ -44,6 +44,7 @@ LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 OTHER_SIGNS = re.compile(r"[,;|:@(\['\"`\u2018-\u201f\u3001]")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
+MOST_MEANT = 70  # of those that one pattern means
 
 
 def _forms_to_count(text: str, of: Forms) -> tuple[str, ...]:
@@ -57,18 +58,20 @@ def too_many_forms(texts: Collection[tuple[str, Forms]], places: int = 0) -> boo
     """Whether these texts, each with what gives its forms, have more of them, or stand for more names, than are looked
     at for one call. They stand in so many places, or each in one. It stops counting there, so that it takes no longer
     than what is looked at."""
-    count = FormCount(max(len(texts), places))
+    count = FormCount(len(texts), max(0, places - len(texts)))
     return any(count.is_over_with(text, of) for text, of in texts)
 
 
 @dataclass(slots=True)
 class FormCount:
-    """What it takes to look at so many texts, counted one by one."""
+    """What it takes to look at so many texts, counted one by one, some of which stand in more places than one."""
 
     texts: int
+    repeats: int = 0
     names: int = 0
     work: int = 0
     widest: int = 0
+    repeated: int = 0
     searched: int = 0
 
     def is_over_with(self, text: str, of: Forms) -> bool:
@@ -88,8 +91,12 @@ class FormCount:
         self.work += signs + 1 + COST_OF_A_FORM * others if signs or others else COST_OF_A_TEXT
         if self.searched > MOST_SEARCHED or self.names > MAX_ALTERNATIVES_OF_A_CALL:
             return True
-        self.widest = max(self.widest, len(of(text)) if meant else len(forms))
-        return self.work + self.widest * self.texts // COPIES > MOST_WORK_OF_A_CALL
+        self.widest = max(self.widest, len(forms))
+        # A pattern has the names that it means as forms, too, which are not made before they are counted. Names of
+        # fields recur in rows, so what is in several places takes less than it would.
+        self.repeated = max(self.repeated, len(forms) // 3, MOST_MEANT if meant else 0)
+        copies = self.widest * self.texts + self.repeated * self.repeats
+        return self.work + copies // COPIES > MOST_WORK_OF_A_CALL
 
 
 def _beginnings_at_its_end(form: str) -> int:

@@ -24,12 +24,8 @@ from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
 from gate.tasks.plain_words import is_asked, why_undecided
 
-LEAVES = (
-    "undecided",
-    "waits",
-    "held",
-    "kept",
-)  # what came of words that leave it as it waits, for a yes, too
+# What came of words that leave it as it waits, for a yes, too
+LEAVES = frozenset({"undecided", "waits", "held", "kept", "review"})
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
     f"Your message is longer than {LONGEST:,} characters, so I did not read it. Please send a shorter one."

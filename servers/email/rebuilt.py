@@ -15,6 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.email.messages import STORED, content, header, header_ids, inside, is_text, name_of, payload
 from servers.email.models import ADDRESS, ENCODED
+from servers.lines import one_line
 
 KINDS = ("mixed", "alternative", "related")
 PEOPLE = ("from", "sender", "reply-to", "to", "cc", "bcc")
@@ -36,7 +37,7 @@ def written(mail: EmailMessage) -> bytes:
         _with_boundaries(made)
         return made.as_bytes(policy=STORED)
     except (ValueError, LookupError, MessageError) as error:
-        raise ToolError(REFUSED.format(what=f"something odd in it ({error})")) from error
+        raise ToolError(REFUSED.format(what=f"something odd in it ({one_line(str(error))})")) from error
 
 
 def _values(mail: EmailMessage, name: str) -> list[object]:
@@ -50,7 +51,7 @@ def _values(mail: EmailMessage, name: str) -> list[object]:
         return [" ".join(ids) for field in found if (ids := header_ids(str(field)))]
     said = [" ".join(str(field).split()) for field in found]
     if any(map(ENCODED.search, said)):  # which would be decoded once more
-        raise ToolError(REFUSED.format(what=f"encoded words within its {name}"))
+        raise ToolError(REFUSED.format(what=f"encoded words within its {name[:70]}"))
     return list(said)
 
 
@@ -60,7 +61,7 @@ def _people(name: str, field: object) -> object:
     groups = [group for group in getattr(field, "groups", ()) if group.display_name]
     wrong = getattr(field, "defects", ()) or groups or not each
     if wrong or not all(ADDRESS.fullmatch(one.addr_spec) and not ENCODED.search(str(one)) for one in each):
-        raise ToolError(REFUSED.format(what=f"a {name} that cannot be read"))
+        raise ToolError(REFUSED.format(what=f"a {name[:70]} that cannot be read"))
     return tuple(each)
 
 
@@ -68,7 +69,7 @@ def _part(part: EmailMessage) -> MIMEPart:
     made = MIMEPart(policy=STORED)
     kind, sub = part.get_content_type(), part.get_content_subtype()
     if not KIND.fullmatch(kind) or inside(part) or part.get_content_maintype() == "message":
-        raise ToolError(REFUSED.format(what=f"a part of the kind {kind[:70]}"))
+        raise ToolError(REFUSED.format(what=f"a part of the kind {one_line(kind[:70])}"))
     if part.get_content_maintype() == "multipart":
         return _parts(part, made)
     if is_text(part):
@@ -87,7 +88,7 @@ def _part(part: EmailMessage) -> MIMEPart:
 
 def _parts(part: EmailMessage, made: MIMEPart) -> MIMEPart:
     if part.get_content_subtype() not in KINDS or not part.is_multipart():
-        raise ToolError(REFUSED.format(what=f"parts of the kind {part.get_content_type()[:70]}"))
+        raise ToolError(REFUSED.format(what=f"parts of the kind {one_line(part.get_content_type()[:70])}"))
     made["Content-Type"] = part.get_content_type()
     made.set_payload([_part(cast(EmailMessage, each)) for each in part.iter_parts()])
     return made

@@ -529,7 +529,7 @@ def test_the_words_of_a_command_that_stand_for_too_many_names_are_not_looked_at_
 
 def test_a_thousand_patterns_with_a_choice_of_two_endings_are_looked_at() -> None:
     args = {"paths": [f"src/module{number}/*.{{ts,js}}" for number in range(900)]}
-    assert judged(undeclared("read_files"), args).verdict is Verdict.RUN
+    assert judged(undeclared("read_files"), args).verdict is not Verdict.DENY
 
 
 @pytest.mark.parametrize(
