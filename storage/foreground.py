@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+
+FLOOD = 20  # such things a second: more than some people at work make
 
 
 class ForegroundPriority:
@@ -14,6 +17,12 @@ class ForegroundPriority:
     def __init__(self) -> None:
         self._under_way = 0
         self._calm = asyncio.Event()
+        self._began = deque[float](maxlen=FLOOD)
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether so many such things have begun within the last second that work on them has to wait."""
+        return len(self._began) == FLOOD and asyncio.get_running_loop().time() - self._began[0] < 1.0
 
     @property
     def is_crowded(self) -> bool:
@@ -24,6 +33,7 @@ class ForegroundPriority:
     async def foreground(self) -> AsyncIterator[None]:
         """Something that somebody waits for is under way."""
         self._under_way += 1
+        self._began.append(asyncio.get_running_loop().time())
         try:
             yield
         finally:

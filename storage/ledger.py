@@ -11,6 +11,7 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
     contextmanager,
+    nullcontext,
 )
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -22,6 +23,7 @@ from sqlalchemy.util import greenlet_spawn
 from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line
+from gate.rules.jobs import Run
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import Incoming, Turn
 from gate.rules.ports import (
@@ -60,6 +62,7 @@ from storage.question_tables import OPEN_QUESTION, server_questions
 from storage.reviews import Reviews
 from storage.row_macs import row_macs_of
 from storage.rows import (
+    inbox_row,
     loaded,
     to_actions,
     to_joined_turn,
@@ -87,6 +90,7 @@ from storage.statements import (
     before_action,
     due,
     opening,
+    unless_crowded,
 )
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.transaction import Enqueue, SqlTx
@@ -94,6 +98,8 @@ from storage.transaction import Enqueue, SqlTx
 YIELD_SECONDS = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
 # Transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 MAX_BACKGROUND = 6
+# The same while very much is acknowledged, all of it on one event loop (docs/decisions/engine-experiments.md)
+FLOOD_YIELD_SECONDS, MAX_IN_FLOOD = 1.0, 2
 # Rows that one purge looks at for what tokens proposed and was not stored, and pages of them
 MAKER_PAGE, MAKER_PAGES = 500, 20
 
@@ -150,6 +156,7 @@ class SqlLedger:
         self._sqlite = engine.dialect.name == "sqlite"
         # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
         self._background, self._priority = asyncio.Semaphore(MAX_BACKGROUND), ForegroundPriority()
+        self._in_flood = asyncio.Semaphore(MAX_IN_FLOOD)
         self.deferred = DeferredRuns(self.begin)
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.grants = Grants(self._ask, lambda: self.offset, self.seals)
@@ -188,6 +195,18 @@ class SqlLedger:
         for task in tx.signalled:
             self.signal(task)
 
+    async def receive_at_once(self, incoming: Incoming, most: int, run: Run) -> bool:
+        if self._sqlite:  # no round trips there
+            return False
+        async with self._priority.foreground():
+            if not self._priority.is_crowded:
+                return False
+            put = unless_crowded(self._engine.dialect.name)
+            (rows,) = await self._ask(put, **inbox_row(incoming, self.seals), most=most)
+        if rows:
+            self.deferred.add([run])
+        return bool(rows)
+
     @property
     def _defers(self) -> bool:
         """Whether runs are left for another transaction: in a crowd, since a run takes two of the five round trips of
@@ -198,8 +217,9 @@ class SqlLedger:
     async def _in_background(self) -> AsyncIterator[None]:
         """The turn of one that nobody waits for. Whether somebody waits is looked at when the turn has come: what stood
         in line would else go before a click that came meanwhile."""
-        until = asyncio.get_running_loop().time() + YIELD_SECONDS
-        async with self._background:
+        flooded = self._priority.is_flooded and not self._sqlite
+        until = asyncio.get_running_loop().time() + (FLOOD_YIELD_SECONDS if flooded else YIELD_SECONDS)
+        async with self._in_flood if flooded else nullcontext(), self._background:
             if not self._sqlite:
                 await self._priority.wait_for_foreground(until)
             yield

@@ -18,7 +18,7 @@ from gate.rules.action import ALTERED, EARLIER, Action, Origin, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
 from gate.rules.due_times import due_after
-from gate.rules.planner_port import Exchange, Turn
+from gate.rules.planner_port import Exchange, Incoming, Turn
 from gate.rules.ports import Limits
 from gate.rules.task import (
     Clarification,
@@ -32,7 +32,7 @@ from gate.rules.task import (
 )
 from storage.columns import Stored, clock, unpacked
 from storage.row_macs import RowMacs
-from storage.tables import actions, exchanges, turns, votes
+from storage.tables import actions, exchanges, inbox, turns, votes
 from storage.task_tables import tasks
 
 T = TypeVar("T")
@@ -94,6 +94,11 @@ def action_row(action: Action, offset: timedelta, seals: RowMacs) -> dict[str, A
     row["team"], row["held"] = action.session.team, action.under_review  # a MAC covers the name of the column
     mac = KEPT_FLAW[action.flaw] if action.flaw else seals.mac(actions, row)
     return {**row, "mac": mac, "due": due(action, offset)}
+
+
+def inbox_row(incoming: Incoming, seals: RowMacs) -> dict[str, Any]:
+    """The row of a message that nobody reads yet, with its MAC."""
+    return seals.sealed(inbox, {**plain(incoming), "reader": ""})
 
 
 def due(action: Action, offset: timedelta) -> datetime | ColumnElement[datetime] | None:

@@ -36,6 +36,7 @@ from storage.reviews import ReviewsTx
 from storage.row_macs import row_macs_of
 from storage.rows import (
     action_row,
+    inbox_row,
     insert,
     plain,
     raise_altered,
@@ -287,11 +288,11 @@ class SqlTx:
         return to_votes(rows, self._seals)
 
     async def receive(self, incoming: Incoming, most: int | None = None) -> bool:
-        row = {**plain(incoming), "reader": ""}
+        row = inbox_row(incoming, self._seals)
         if most is None:
-            return await self._put(inbox, row)
+            return await self._added(inbox, row)
         put = statements.unless_crowded(self._connection.dialect.name)
-        if (await self.execute(put, {**self._seals.sealed(inbox, row), "most": most})).first() is not None:
+        if (await self.execute(put, {**row, "most": most})).first() is not None:
             return True
         if (await self.execute(select(inbox.c.key).where(inbox.c.key == incoming.key))).first() is None:
             raise TooManyWaiting

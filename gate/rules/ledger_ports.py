@@ -294,6 +294,11 @@ class Ledger(Protocol):
         """A transaction that commits on leaving; `seconds`, when given, are for all until COMMIT is sent. Inside
         it, the task uses `tx` and nothing else of the ledger."""
 
+    async def receive_at_once(self, incoming: Incoming, most: int, run: Run) -> bool:
+        """Take a message in by one statement, while many come: a transaction takes three round trips. Its run is
+        written soon after. False where it was not taken in so: then a transaction does that, or says why not."""
+        ...
+
     async def now(self) -> datetime:
         """The database's clock."""
 

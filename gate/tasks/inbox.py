@@ -50,17 +50,19 @@ async def receive(world: World, incoming: Incoming) -> bool:
     begins = incoming.ts == incoming.session.thread
     if not incoming.mentioned and (begins or not await world.ledger.has_session(incoming.session)):
         return False
+    most = None if _asks_to_stop(incoming) else world.limits.requests_per_user
+    run = jobs.take_in(incoming.session.key, incoming.key)
+    if most is not None and await world.ledger.receive_at_once(incoming, most, run):
+        return True
     async with world.ledger.begin(world.limits.decision) as tx:
         try:
-            new = await tx.receive(
-                incoming, None if _asks_to_stop(incoming) else world.limits.requests_per_user
-            )
+            new = await tx.receive(incoming, most)
         except TooManyWaiting:
             await _note_heard(tx, incoming)
             await _reject_message(world, tx, incoming)
             return False
         if new:
-            tx.enqueue(jobs.take_in(incoming.session.key, incoming.key))
+            tx.enqueue(run)
     return new
 
 

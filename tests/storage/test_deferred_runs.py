@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from gate.rules.action import Session
 from gate.rules.jobs import OWNER, Run, for_owner, take_in, undo
-from gate.rules.ports import Unavailable
+from gate.rules.planner_port import Incoming
+from gate.rules.ports import TooManyWaiting, Unavailable
 from storage.deferred_runs import DeferredRuns
-from storage.ledger import SqlLedger
+from storage.foreground import FLOOD
+from storage.ledger import MAX_BACKGROUND, MAX_IN_FLOOD, SqlLedger
 from storage.transaction import SqlTx
 from tests.engines import engine_for
 from tests.storage.conftest import KEY, enqueue
@@ -72,6 +75,56 @@ async def test_the_runs_of_a_crowd_are_written_behind_it(shared: AsyncEngine) ->
         await take(ledger, take_in("s", "e2"))
         assert await written(shared) == []
     assert await written(shared) == ["take_in:e1", "take_in:e2"]
+
+
+def incoming(number: int) -> Incoming:
+    return Incoming(f"e{number}", Session("T", "C", "1.0"), "U", "hello", f"{number}.0", True)
+
+
+async def test_a_message_of_a_crowd_is_taken_in_by_one_statement(shared: AsyncEngine) -> None:
+    statements: list[str] = []
+    async with crowd(shared) as ledger:
+        event.listen(shared.sync_engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        assert await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
+        (put,) = statements
+        assert put.startswith("INSERT INTO inbox")
+        assert await ledger.has_session(incoming(1).session)
+    assert await written(shared) == ["take_in:e1"]
+
+
+async def test_what_is_here_already_or_too_much_is_left_to_a_transaction(shared: AsyncEngine) -> None:
+    async with crowd(shared) as ledger:
+        assert await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
+        assert not await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
+        assert await ledger.receive_at_once(incoming(2), 2, take_in("s", "e2"))
+        assert not await ledger.receive_at_once(incoming(3), 2, take_in("s", "e3"))
+        with pytest.raises(TooManyWaiting):
+            async with ledger.begin(20) as tx:
+                await tx.receive(incoming(3), 2)
+    assert await written(shared) == ["take_in:e1", "take_in:e2"]
+
+
+async def test_a_message_alone_is_left_to_a_transaction(ledger: SqlLedger) -> None:
+    assert not await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
+    assert not await ledger.has_session(incoming(1).session)
+
+
+async def test_while_very_much_is_acknowledged_less_else_is_done(shared: AsyncEngine) -> None:
+    ledger, inside, most = SqlLedger(shared, enqueue, KEY), 0, [0]
+
+    async def work() -> None:
+        nonlocal inside
+        async with ledger.begin() as tx:
+            inside += 1
+            most.append(inside)
+            await tx.now()
+            inside -= 1
+
+    for number in range(FLOOD):
+        async with ledger.begin(20) as tx:
+            assert await tx.receive(incoming(number))
+    await asyncio.gather(*(work() for _ in range(2 * MAX_BACKGROUND)))
+    assert max(most) <= MAX_IN_FLOOD
 
 
 async def test_what_the_sweep_does_not_find_again_is_written_with_its_cause(shared: AsyncEngine) -> None:
