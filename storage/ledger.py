@@ -155,9 +155,8 @@ class SqlLedger:
         self._chain, self.seals = Chain(audit_key), row_macs_of(audit_key)
         self._sqlite = engine.dialect.name == "sqlite"
         # On SQLite they stand in line (storage/write_queue.py), and need no connection until it is their turn.
-        self._background, self._priority = asyncio.Semaphore(MAX_BACKGROUND), ForegroundPriority()
-        self._in_flood = asyncio.Semaphore(MAX_IN_FLOOD)
-        self.deferred = DeferredRuns(self.begin)
+        self._background, self._in_flood = asyncio.Semaphore(MAX_BACKGROUND), asyncio.Semaphore(MAX_IN_FLOOD)
+        self._priority, self.deferred = ForegroundPriority(), DeferredRuns(self.begin)
         self._inside: set[asyncio.Task[Any] | None] = set()
         self.grants = Grants(self._ask, lambda: self.offset, self.seals)
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)

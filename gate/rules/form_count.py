@@ -44,7 +44,7 @@ LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 OTHER_SIGNS = re.compile(r"[,;|:@(\['\"`\u2018-\u201f\u3001]")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
-MOST_MEANT = 70  # of those that one pattern means
+MOST_MEANT = 45  # of those that one pattern means, which are up to 70
 
 
 def _forms_to_count(text: str, of: Forms) -> tuple[str, ...]:
