@@ -13,7 +13,7 @@ from gate.rules.identifiers import Ids, fold
 
 FOLDER_END = re.compile(r"(?<=[^/])/")
 # In a Maildir the folder of a mailbox has dots before its name, and the inbox has no folder of its own
-MAIL = re.compile(r"(?:^|/)(?:\.*([^/]+)/)?(?:cur|new)/")
+MAIL = re.compile(r"(?:^|/)(?:([^/]++)/)?(?:cur|new)/")
 
 
 def holders(paths: Sequence[str]) -> tuple[str, ...]:
@@ -23,8 +23,9 @@ def holders(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _holders(path: str) -> list[str]:
-    mail = MAIL.search(path)
-    return [mail[1] or "INBOX"] if mail else [path[: end.start()] for end in FOLDER_END.finditer(path)]
+    if mail := MAIL.search(path):
+        return [(mail[1] or "").lstrip(".") or "INBOX"]
+    return [path[: end.start()] for end in FOLDER_END.finditer(path)]
 
 
 def in_any_letters(schema: Json, names: Sequence[str]) -> Json:
