@@ -25,6 +25,11 @@ class ForegroundPriority:
         return len(self._began) == FLOOD and asyncio.get_running_loop().time() - self._began[0] < 1.0
 
     @property
+    def is_busy(self) -> bool:
+        """Whether such a thing is under way."""
+        return self._under_way > 0
+
+    @property
     def is_crowded(self) -> bool:
         """Whether several such things are under way."""
         return self._under_way > 1

@@ -195,11 +195,9 @@ class SqlLedger:
             self.signal(task)
 
     async def receive_at_once(self, incoming: Incoming, most: int, run: Run) -> bool:
-        if self._sqlite:  # no round trips there
+        if self._sqlite or not self._priority.is_busy:  # there are no round trips on SQLite
             return False
         async with self._priority.foreground():
-            if not self._priority.is_crowded:
-                return False
             put = unless_crowded(self._engine.dialect.name)
             (rows,) = await self._ask(put, **inbox_row(incoming, self.seals), most=most)
         if rows:

@@ -105,8 +105,10 @@ async def test_what_is_here_already_or_too_much_is_left_to_a_transaction(shared:
 
 
 async def test_a_message_alone_is_left_to_a_transaction(ledger: SqlLedger) -> None:
-    assert not await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
+    for _ in range(FLOOD):
+        assert not await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
     assert not await ledger.has_session(incoming(1).session)
+    assert not ledger._priority.is_flooded  # the transaction is what counts
 
 
 async def test_while_very_much_is_acknowledged_less_else_is_done(shared: AsyncEngine) -> None:

@@ -437,6 +437,15 @@ async def test_a_yes_may_be_said_again_after_they_were_told_why_the_first_did_no
     assert stage.desk.notes == {"own.md": "mine"}
 
 
+async def test_a_yes_counts_after_they_were_told_that_an_edit_changed_nothing(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await stage.say("change 'nowhere' to 'x'", mentioned=False, ts=later())
+    assert "cannot find" in stage.texts[-1]
+    await stage.say("yes", mentioned=False, ts=later())
+    assert stage.desk.notes == {"own.md": "mine"}
+
+
 async def test_a_yes_approves_a_plan_after_hold_on(stage: Scene) -> None:
     await planned(stage, write("a.md"), write("b.md"))
     await stage.say("hold on", mentioned=False, ts=later())
