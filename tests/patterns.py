@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
 import math
 import random
@@ -16,6 +15,8 @@ from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
+
+from tests.cpu_time import cpu_seconds
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("gate", "views", "storage", "tools", "handlers", "bot", "servers", "workspace")
@@ -379,24 +380,6 @@ def work(used: Used, text: Any) -> Callable[[], object]:
     return lambda: [call(text) for call in calls]
 
 
-def seconds(run: Callable[[], object], tries: int = 1, enough: float = 0.0) -> float:
-    """CPU seconds of this thread, the best of several tries; of those until one takes less than `enough`, which is all
-    that a test of a limit has to know. Without the garbage collector, which takes the longer the more tests ran before."""
-    best, collects = math.inf, gc.isenabled()
-    gc.disable()
-    try:
-        for _ in range(tries):
-            begun = time.thread_time()
-            run()
-            best = min(best, time.thread_time() - begun)
-            if best < enough:
-                break
-    finally:
-        if collects:
-            gc.enable()
-    return best
-
-
 def text_of(used: Used, start: str, pump: str, length: int, end: str = END) -> Any:
     text = start + pump * (length // len(pump) + 1) + end
     return text.encode("utf-8", "surrogatepass") if isinstance(used.pattern.pattern, bytes) else text
@@ -420,11 +403,11 @@ def _grown(used: Used, text: Callable[[int], Any]) -> float:
         run = work(used, text(size))
         run()
         ended = time.thread_time()
-        if ended - begun > most and seconds(run) > most:
+        if ended - begun > most and cpu_seconds(run) > most:
             return math.inf
         begun = ended
-    short = seconds(work(used, text(SIZE)))
-    if short <= SIZE * QUICK or seconds(work(used, text(SIZE * 4))) <= short * TIMES:
+    short = cpu_seconds(work(used, text(SIZE)))
+    if short <= SIZE * QUICK or cpu_seconds(work(used, text(SIZE * 4))) <= short * TIMES:
         return 0.0
     # Only what seems to grow is measured well: a good measurement takes three times as long.
     grown = min(times_more(used, text, SIZE) for _ in range(2))
@@ -433,5 +416,5 @@ def _grown(used: Used, text: Callable[[int], Any]) -> float:
 
 def times_more(used: Used, text: Callable[[int], Any], size: int) -> float:
     """How many times more work a text is that is four times as long."""
-    short = seconds(work(used, text(size)), 3)
-    return seconds(work(used, text(size * 4)), 2) / short
+    short = cpu_seconds(work(used, text(size)), 3)
+    return cpu_seconds(work(used, text(size * 4)), 2) / short

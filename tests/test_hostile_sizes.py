@@ -26,7 +26,7 @@ from gate.rules.task_states import TaskState
 from gate.rules.text_forms import plain_variants, visible_text
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust
 from gate.tasks.pending import PendingItem
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tests.tasks import having
 from tests.views.samples import action
 from tests.views.task_samples import approved, plan, reading, task

@@ -13,7 +13,8 @@ from gate.rules import thread_commands
 from handlers.slack.payloads import mention_of
 from servers.calendar import times
 from servers.data import values
-from tests.patterns import END, ROOMS, ROOT, Used, collected, grows, hostile, modules, seconds, unlike
+from tests.cpu_time import seconds
+from tests.patterns import END, ROOMS, ROOT, Used, collected, grows, hostile, modules, unlike
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.replan import order
 from tools.phrases.sentence_patterns import LONGEST, beginnings, longest, match

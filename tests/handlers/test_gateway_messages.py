@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from gate.rules.message_size import MAX_DEPTH, MAX_DIGITS, MAX_TYPED_VALUES
 from handlers.gateway.messages import MAX_ANSWERS, MAX_META_CHARS, RefusedMessage, check, refusal
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 MOST_ERRORS = 10_000  # of one validation, at two microseconds each

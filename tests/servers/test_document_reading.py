@@ -22,6 +22,7 @@ from pypdf import PdfReader, PdfWriter
 
 from servers.document import comparing, server
 from servers.sandbox import calling
+from tests.cpu_time import within
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode
 from tests.servers.gate_around_server import check_cards
@@ -123,10 +124,9 @@ async def test_words_that_change_in_a_line_are_told_in_words(tmp_path: Path) -> 
     assert told["summary"] == (
         "From a.md to b.md: 1 line changed.\n\nLine 1:\n~ Close the [Q2 → Q3] office in Lisbon [by → at] the end of May"
     )
-    started = time.perf_counter()
-    counts = {"added": 0, "removed": 0, "changed": 1}
-    assert len(comparing.in_words("a", "b", counts, "~" + "[-{+" * 60_000)) < 21_000
-    assert time.perf_counter() - started < 1
+    with within(1):
+        counts = {"added": 0, "removed": 0, "changed": 1}
+        assert len(comparing.in_words("a", "b", counts, "~" + "[-{+" * 60_000)) < 21_000
 
 
 async def test_rows_of_a_spreadsheet_come_with_their_types_a_part_at_a_time(tmp_path: Path) -> None:

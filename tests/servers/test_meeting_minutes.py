@@ -13,7 +13,8 @@ import pytest
 from servers.formats import captions
 from servers.meeting.minutes import Minutes, lines, minutes
 from servers.sandbox.protocol import Refused
-from tests.patterns import TIMES, seconds
+from tests.cpu_time import cpu_seconds
+from tests.patterns import TIMES
 from tests.servers.figures import told
 from tests.servers.test_meeting_tools import gate_over
 
@@ -210,8 +211,8 @@ def test_notes_of_four_times_the_length_take_about_four_times_the_work(notes: Ca
     short, long = notes(1_000), notes(4_000)
 
     def times_more() -> float:
-        quick = seconds(lambda: minutes(lines(short), ""), tries=3)
-        return seconds(lambda: minutes(lines(long), ""), tries=2) / quick
+        quick = cpu_seconds(lambda: minutes(lines(short), ""), tries=3)
+        return cpu_seconds(lambda: minutes(lines(long), ""), tries=2) / quick
 
     assert any(times_more() <= TIMES for _ in range(3))
 

@@ -18,8 +18,8 @@ from gate.rules.planner_port import Mode, Say
 from gate.rules.policy import Policy, Rule
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_offers import model_name
+from tests.cpu_time import seconds
 from tests.model_stub import both, calls, says
-from tests.patterns import seconds
 from tests.tools.model_setup import (
     FILES,
     ListedTools,

@@ -16,7 +16,7 @@ from gate.rules.action import CallClass, Verdict
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
 from gate.rules.tool_offers import offered_tools
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tests.tools.mcp_hosts import hosting, raw, until
 from tools.mcp.catalogue import RECIPE_META_KEY, Catalogue, catalogue_pin
 from tools.mcp.client import Host, InMemoryPins

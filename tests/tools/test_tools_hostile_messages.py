@@ -27,7 +27,7 @@ from pydantic_core import from_json
 
 from gate.rules.message_size import MAX_DEPTH, MAX_DIGITS, MAX_MESSAGE_BYTES, MessageSize
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tests.tools.mcp_hosts import hosting, raw
 from tests.tools.transport_fakes import MemoryTransport, RecordedThrottle
 from tools.mcp.http_client import WatchedClient

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from gate.rules.message_size import MAX_MESSAGE_BYTES
 from gate.rules.tool import OutcomeUnknown, ServerUnavailable
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tests.soak import hostile_server
 from tests.tools.mcp_hosts import QUICK, hosting, raw, state, trace_count, until
 from tools.mcp import limits

@@ -13,7 +13,7 @@ from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.gated_files import file_readers, found_files, gated_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import ToolSpec, Trust
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tools.mcp.schema import problems
 from tools.recipes.check import load_recorded_schemas
 from tools.recipes.reader import load_recipes

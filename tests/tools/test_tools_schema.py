@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.rules.tool import Problem
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tools.mcp.schema import MAX_PROBLEMS, TOO_COMPLEX, UNCHECKABLE, problems, schema_error
 from tools.mcp.schema_fast_path import always_checkable, matches
 

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from gate.rules.action import Json
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from views import payload_check
 from views.block_kit import SAID, Message, inline
 from views.tool_results import DEEPEST, gave, in_table, in_words, moment_in, news, outlined, readable, table

@@ -13,7 +13,7 @@ from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.change_arguments import says_change
 from gate.rules.policy import decide
 from gate.rules.tool import Hints, ToolSpec
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tools.mcp.schema import problems
 
 SHIPPED = load_policy(Path(__file__).parents[3] / "manifests" / "policy.yaml")

@@ -7,7 +7,7 @@ import pytest
 from gate.rules.action import CallClass
 from gate.rules.statements import class_of_statements
 from gate.rules.tool_names import words
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 
 BODY = "{ deleteUser(id: 1) { id } }"
 # Tools that say they only read, and the argument that a document stands in

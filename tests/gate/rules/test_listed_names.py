@@ -11,8 +11,8 @@ from gate.rules.notations import is_file_argument
 from gate.rules.policy import Policy, decide
 from gate.rules.secret_files import SECRET_NAMES
 from gate.rules.tool import Hints, ToolSpec, Trust
+from tests.cpu_time import cpu_seconds
 from tests.gate.rules.test_text_forms import changed, judged
-from tests.patterns import seconds
 from tools.mcp.schema import problems
 
 MANY = "\n".join(f"notes {number}.md" for number in range(40))
@@ -183,7 +183,7 @@ def test_a_text_beyond_what_is_looked_through_counts_as_one_that_names_a_secret_
 def test_eight_times_the_text_takes_about_eight_times_the_time(piece: str) -> None:
     def looked_at(size: int) -> float:
         text = piece * (size // len(piece))
-        return seconds(lambda: (secret_names(text), secret_names(text, of_files=True)))
+        return cpu_seconds(lambda: (secret_names(text), secret_names(text, of_files=True)))
 
     assert looked_at(80_000) < 24 * looked_at(10_000) + 0.05  # it would be 64 times the time
 

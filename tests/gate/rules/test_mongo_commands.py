@@ -12,7 +12,7 @@ from gate.rules.action import CallClass, Json
 from gate.rules.mongo_commands import commands_change
 from gate.rules.statements import class_of_statements
 from gate.rules.tool_names import words
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 
 TOOLS = [
     ("mongodb_query", "query"),

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.rules.name_patterns import name_matches, name_pattern
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 
 SIGNS = "ab[]!-*?^.\\cé"
 

@@ -14,7 +14,7 @@ from gate.rules.gated_files import MOST_FILES, Gated, Readers, gated_files
 from gate.rules.named_paths import names_of_others, names_of_paths, told_apart
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Recipe, ToolSpec, Trust
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tools.mcp.schema import problems
 
 LIMIT = 0.3  # seconds of processor time, as in tests/test_hostile_sizes.py

@@ -14,8 +14,8 @@ from gate.rules.listed_names import secret_names
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.text_forms import MOST_NAMES, plain_variants
 from gate.rules.tool import Hints, ToolSpec
+from tests.cpu_time import cpu_seconds
 from tests.gate.rules.test_text_forms import changed, judged
-from tests.patterns import seconds
 from tools.mcp.schema import problems
 
 ESCAPED = '{"path": "\\u002eenv"}'
@@ -246,7 +246,7 @@ def test_what_no_character_is_written_by_stays() -> None:
 def test_eight_times_the_text_takes_about_eight_times_the_time(piece: str) -> None:
     def looked_at(size: int) -> float:
         texts = (f"{piece * (size // len(piece))} {number}" for number in range(3))  # what was seen is kept
-        return seconds(lambda: look(next(texts)), 3)
+        return cpu_seconds(lambda: look(next(texts)), 3)
 
     def look(text: str) -> None:
         args: dict[str, Json] = {"x": text}

@@ -9,7 +9,7 @@ from unittest.mock import Mock, patch
 import pytest
 
 from gate.rules.outcome_claims import claims_outcome
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 
 CLAIMS = """
 Done - I mentioned John on SCRUM-2

@@ -20,7 +20,7 @@ from gate.rules.settings import Switches
 from gate.rules.task import TEXT, Origin, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
 from tests.actions import action_of, but
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tests.tasks import having, step_of, task_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, decide
 from gate.rules.statements import class_of_statements
 from gate.rules.tool import Hints, ToolSpec, Trust
-from tests.patterns import seconds
+from tests.cpu_time import cpu_seconds, seconds
 from tools.mcp.schema import problems
 
 READS = Hints(read_only=True, open_world=False)
@@ -436,7 +436,7 @@ def test_what_a_server_says_of_a_tool_is_read_once_for_all_texts() -> None:
     args = {"queries": ["a"] * 10_000}
 
     def took(about: str) -> float:
-        return seconds(lambda: class_of_statements(["get", "tickets"], args, about), 3)
+        return cpu_seconds(lambda: class_of_statements(["get", "tickets"], args, about), 3)
 
     assert took("about tickets " * 200) < 2 * took("")
 

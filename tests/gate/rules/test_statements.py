@@ -11,7 +11,7 @@ from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.statements import class_of_statements
 from gate.rules.tool import Hints, ToolSpec
-from tests.patterns import seconds
+from tests.cpu_time import seconds
 from tools.mcp.schema import problems
 
 READS = Hints(read_only=True, open_world=False)
