@@ -13,6 +13,7 @@ from functools import partial
 
 from gate.rules.action import Json
 from gate.rules.form_count import too_many_forms
+from gate.rules.holders import lie_in_too_much
 from gate.rules.json_texts import parsed
 from gate.rules.listed_names import secret_names
 from gate.rules.notations import is_file_argument
@@ -177,6 +178,8 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     if not isinstance(args, Mapping):
         return False
     if targets and _are_too_long(targets.resolved_to):
+        return True
+    if targets and targets.inside and lie_in_too_much(touched(targets, args)):
         return True
     opened = with_parsed_json(args) if targets is None else args
     both = (args,) if opened is args else (args, opened)

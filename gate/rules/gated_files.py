@@ -18,7 +18,7 @@ from gate.rules.canonical_targets import (
     with_folders,
 )
 from gate.rules.form_count import FormCount
-from gate.rules.holders import holders, in_any_letters
+from gate.rules.holders import holders, in_any_letters, lie_in_too_much
 from gate.rules.identifiers import Ids
 from gate.rules.name_patterns import NamePattern, name_pattern
 from gate.rules.named_paths import kind_of, names_of_paths, with_paths, without_missing
@@ -217,6 +217,8 @@ def gated_holders(
     """The same of what these files lie in, where the first reader is asked for that by name."""
     spec = readers.tools[0]
     inside = spec.recipe.targets.inside if spec.recipe.targets else ()
+    if inside and lie_in_too_much(paths):
+        raise TooManyFiles
     held = holders(paths) if inside else ()
     if not held:
         return

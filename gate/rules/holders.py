@@ -15,6 +15,16 @@ FOLDER_END = re.compile(r"(?<=[^/])/")
 # In a Maildir the folder of a mailbox has dots before its name, and the inbox has no folder of its own
 MAIL = re.compile(r"(?:^|/)(?:([^/]++)/)?(?:cur|new)/")
 
+# Folders that one path may have, and characters that the names of all holders may have together: 0.03 s
+MOST_FOLDERS, MOST_CHARACTERS = 50, 50_000
+
+
+def lie_in_too_much(paths: Sequence[str]) -> bool:
+    """Whether what these files lie in is more than is held against rules."""
+    if any(path.count("/") > MOST_FOLDERS for path in paths):
+        return True
+    return sum(map(len, dict.fromkeys(name for path in paths for name in _holders(path)))) > MOST_CHARACTERS
+
 
 def holders(paths: Sequence[str]) -> tuple[str, ...]:
     """The folders that these files lie in, or the mailboxes of mails: as written, and in either case."""

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from gate.rules.holders import holders, in_any_letters
+from gate.rules.always_gated import ALWAYS
+from gate.rules.canonical_targets import Targets
+from gate.rules.gated_files import Readers, TooManyFiles, gated_holders
+from gate.rules.holders import holders, in_any_letters, lie_in_too_much
+from gate.rules.policy import Policy, decide
+from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
+from tests.cpu_time import seconds
+
+LOOKS = Recipe(summary="Look", targets=Targets(looks=("path",), inside=("calendar",)))
+READ = ToolSpec("calendar", "get_metadata", "Look", "", {}, "d", Hints(True), Trust.BUNDLED, recipe=LOOKS)
+DEEP = "a/" * 32_000 + "a"
 
 
 @pytest.mark.parametrize(
@@ -38,3 +48,24 @@ def test_a_schema_holds_for_a_holder_in_any_letters_and_for_nothing_else() -> No
     folded = {"properties": {"mailbox": {"pattern": "(?i:^HR$)"}, "text": {"pattern": "^HR$"}}}
     assert in_any_letters(schema, ["mailbox"]) == folded
     assert in_any_letters(None, ["mailbox"]) is None
+
+
+def test_a_path_of_very_many_folders_is_not_held_against_rules() -> None:
+    """It held the loop up for 44 s, and took 2 GB."""
+    policy = Policy("p", rules=ALWAYS)
+    found = []
+    run = lambda: found.append(decide(policy, READ, {"path": DEEP}, "C1", lambda *_: False))  # noqa: E731
+    assert seconds(run, 3, 0.1) < 0.1
+    assert found[0].rule == "too many names"
+    assert decide(policy, READ, {"path": "a/" * 50 + "a"}, "C1", lambda *_: False).rule != "too many names"
+
+
+def test_an_answer_with_a_path_of_very_many_folders_is_not_held_against_rules() -> None:
+    with pytest.raises(TooManyFiles):
+        next(gated_holders(Policy("p", rules=ALWAYS), Readers([READ], {}), [DEEP], "C1", lambda *_: False))
+
+
+def test_files_lie_in_too_much_by_the_names_of_their_folders_together() -> None:
+    assert lie_in_too_much(["/".join(["a" * 100] * 50)])
+    assert lie_in_too_much([f"{'b' * 90}{number}/c" for number in range(1_000)])
+    assert not lie_in_too_much([f"team/{number}.ics" for number in range(3_000)])
