@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import Context
 
-from gate.rules.jobs import Run
+from gate.rules.jobs import Run, owned
 from gate.rules.ports import Unavailable
 from storage.transaction import SqlTx
 
@@ -31,9 +31,9 @@ class DeferredRuns:
 
     def add(self, runs: Sequence[Run]) -> None:
         """Have them written soon."""
-        self._runs += runs
+        self._runs += map(owned, runs)  # they are written as nobody's work
         if self._runs and (self._writing is None or self._writing.done()):
-            self._writing = asyncio.create_task(self._write(), context=Context())  # nobody's work
+            self._writing = asyncio.create_task(self._write(), context=Context())
 
     async def finish(self, seconds: float) -> None:
         """Wait until all are written, for so long at most; what is left then is found by the sweep."""

@@ -17,7 +17,7 @@ from gate.rules.action_states import Event, State, after
 from gate.rules.audit import Entry, Line, is_genuine
 from gate.rules.due_times import IDLE_SECONDS, card_waited_at
 from gate.rules.events import of_action
-from gate.rules.jobs import OWNER, Run, card
+from gate.rules.jobs import Run, card, owned
 from gate.rules.ledger_ports import ActionParts, TaskParts
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
@@ -123,7 +123,7 @@ class SqlTx:
 
     def enqueue(self, run: Run) -> None:
         args = (*run.args, self._seals.proof(run.name, run.args)) if run.proved else run.args
-        self._runs.append(replace(run, args=args, owner=run.owner or OWNER.get()))
+        self._runs.append(owned(replace(run, args=args)))
 
     def defer(self) -> list[Run]:
         """Take out the runs that may be written after this transaction, since the sweep asks for them where they are

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # For whom the work at hand is done: the id of a person or of a token, "" for the service itself. What is asked for
 # on the way, runs and calls of tools, counts as theirs, so that much of one does not keep others waiting.
@@ -36,6 +36,11 @@ class Run:
     # Records as they stand after the transaction. A run that follows at once in this process gets them as further
     # arguments and need not read them again; they are stored nowhere.
     known: tuple[object, ...] = ()
+
+
+def owned(run: Run) -> Run:
+    """The run, with the person or token for whom the work at hand is done as its owner where it has none."""
+    return run if run.owner else replace(run, owner=OWNER.get())
 
 
 def take_in(session: str, event: str) -> Run:

@@ -17,7 +17,7 @@ from gate.rules.ports import TooManyWaiting, Unavailable
 from storage.deferred_runs import DeferredRuns
 from storage.foreground import FLOOD
 from storage.ledger import MAX_BACKGROUND, MAX_IN_FLOOD, SqlLedger
-from storage.transaction import SqlTx
+from storage.transaction import Enqueue, SqlTx
 from tests.engines import engine_for
 from tests.storage.conftest import KEY, enqueue
 
@@ -51,9 +51,9 @@ async def shared(postgres_url: str) -> AsyncIterator[AsyncEngine]:
 
 
 @asynccontextmanager
-async def crowd(engine: AsyncEngine) -> AsyncIterator[SqlLedger]:
+async def crowd(engine: AsyncEngine, put: Enqueue = enqueue) -> AsyncIterator[SqlLedger]:
     """A ledger, while another message is taken in; at the end all runs are written."""
-    ledger, ends = SqlLedger(engine, enqueue, KEY), asyncio.Event()
+    ledger, ends = SqlLedger(engine, put, KEY), asyncio.Event()
     began = asyncio.Event()
 
     async def take_another() -> None:
@@ -90,6 +90,16 @@ async def test_a_message_of_a_crowd_is_taken_in_by_one_statement(shared: AsyncEn
         assert put.startswith("INSERT INTO inbox")
         assert await ledger.has_session(incoming(1).session)
     assert await written(shared) == ["take_in:e1"]
+
+
+async def test_what_a_message_of_a_crowd_asks_for_is_done_for_who_wrote_it(shared: AsyncEngine) -> None:
+    owners: dict[str, str] = {}
+    async with crowd(shared, lambda _, run: owners.update({run.key: run.owner})) as ledger:
+        with for_owner("ann"):
+            assert await ledger.receive_at_once(incoming(1), 2, take_in("s", "e1"))
+        with for_owner("ben"):
+            assert await ledger.receive_at_once(incoming(2), 2, take_in("s", "e2"))
+    assert owners == {"take_in:e1": "ann", "take_in:e2": "ben"}
 
 
 async def test_what_is_here_already_or_too_much_is_left_to_a_transaction(shared: AsyncEngine) -> None:
