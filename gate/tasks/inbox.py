@@ -24,8 +24,9 @@ from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
 from gate.tasks.plain_words import is_asked, why_undecided
 
-# What came of words that leave it as it waits, for a yes, too, as those do that are refused
-LEAVES = frozenset({"waits", "held", "kept"})
+# What came of words after which a plain yes still means the card: they leave it as it waits, or it asks for them anew.
+# Whatever else is told stands between, since a yes may answer that.
+LEAVES = frozenset({"waits", "held", "kept", "undecided", "not_found", "early", "changed"})
 LONGEST = 40_000  # characters of a message, as many as Slack lets a person write
 TOO_LONG = (
     f"Your message is longer than {LONGEST:,} characters, so I did not read it. Please send a shorter one."
@@ -195,7 +196,7 @@ async def _open(world: World, incoming: Incoming, proceed: Proceed) -> None:
 
 async def _post_result(world: World, incoming: Incoming, said: PressResult) -> None:
     if said.text:
-        kind = UNDECIDED if not said.ok or said.code in LEAVES else "answer"
+        kind = UNDECIDED if said.code in LEAVES else "answer"
         await post_note(world, incoming, kind, {"text": said.text}, to=incoming.user)
 
 
@@ -342,7 +343,7 @@ async def _answer(
     else:
         text = said.text
     if text:
-        kind = UNDECIDED if isinstance(said, PressResult) and not said.ok else "text"
+        kind = UNDECIDED if isinstance(said, PressResult) and said.code in LEAVES else "text"
         note = Note(
             derive_id("said", incoming.key, action.id), incoming.session, kind, {"text": text}, incoming.user
         )

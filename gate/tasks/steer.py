@@ -46,8 +46,8 @@ UNCLEAR = (
 )
 WAITS = "It waits for you: nothing of it runs before you have decided."
 STILL_PAUSED = (
-    "This is still paused. Is that for me to know before it goes on? Then mention me in it, or write it on the card of "
-    "the pause. *Continue* there lets it go on as it is."
+    "This is still paused, and I took nothing in. What I should know before it goes on, please say with a mention of "
+    "me, or write it on the card of the pause. *Continue* there lets it go on as it is."
 )
 PAUSED_SINCE = (
     "It was paused after you wrote this, so it still pauses. If it may go on, please write “continue” again."
@@ -235,7 +235,7 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
         return await (control.retry if task.why is PauseReason.STEP else control.resume)(world, press)
     goes_on = task.why is PauseReason.SUMMARY  # by itself, soon
     if not (incoming.mentioned or goes_on):  # it may be for somebody else, or against going on
-        return _undecided(task, STILL_PAUSED)
+        return PressResult(False, "paused", STILL_PAUSED, task=task)
     if len(task.instructions) >= INSTRUCTIONS:
         return PressResult(False, "full", FULL, task=task)
     spoken = replace(press, text=incoming.text)

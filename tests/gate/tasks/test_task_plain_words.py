@@ -25,7 +25,7 @@ from gate.rules.thread_commands import YES, is_yes
 from gate.tasks import control, inbox
 from gate.tasks import plan as flow
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE, TO_WHOM
-from gate.tasks.steer import STILL_PAUSED
+from gate.tasks.steer import DECIDE, STILL_PAUSED
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, on_plan, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
@@ -369,6 +369,30 @@ async def test_words_that_need_not_be_for_the_bot_let_no_paused_plan_go_on(stage
     await paused(stage)
     await nothing_comes_of(stage, text, STILL_PAUSED, ts=later())
     assert (await newest(stage)).state is S.PAUSED
+
+
+@pytest.mark.parametrize("answered", ["yes", "ok", "go ahead"])
+async def test_a_yes_below_what_the_bot_said_about_a_paused_plan_lets_it_not_go_on(
+    stage: Scene, answered: str
+) -> None:
+    await paused(stage)
+    await nothing_comes_of(stage, "but b.md has to go into the archive", STILL_PAUSED, ts=later())
+    await nothing_comes_of(stage, answered, AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
+    assert (await newest(stage)).state is S.PAUSED
+
+
+async def test_an_ok_below_what_the_bot_said_to_thanks_confirms_nothing(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await nothing_comes_of(stage, "thanks", DECIDE, ts=later())
+    await nothing_comes_of(stage, "ok", AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
+
+
+async def test_an_ok_below_what_the_bot_said_to_thanks_approves_no_plan(stage: Scene) -> None:
+    await planned(stage, write("a.md"), write("b.md"))
+    await nothing_comes_of(stage, "thanks", DECIDE, ts=later())
+    await nothing_comes_of(stage, "ok", AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
+    assert (await newest(stage)).state is S.PLAN_REVIEW
 
 
 async def told_alone(stage: Scene, kind: str, to: str = ANN) -> None:

@@ -348,15 +348,22 @@ async def test_continue_on_the_card_is_an_approval_on_record(stage: Scene):
     assert [kind for kind, _ in await happened(stage)][:2] == ["workflow_paused", "workflow_resumed"]
 
 
-async def test_words_in_the_thread_are_no_review_but_a_plain_yes_to_the_card_is(stage: Scene):
+async def test_a_plain_yes_to_the_card_of_a_review_is_an_approval(stage: Scene):
     task = await after(stage)
-    await stage.say("take b.md instead", mentioned=False)
-    assert (await only(stage)).why is PauseReason.REVIEW
-    assert any("words alone do not decide" in text for text in stage.texts)
     await stage.say("yes", ts="1600000000.000001", mentioned=False)  # before the card was there
     assert await records(stage, task.id) == []
     await stage.say("yes", ts="1999999999.000001", mentioned=False)
     assert await records(stage, task.id) == [("s1", "AFTER", "APPROVE", ANN)]
+
+
+async def test_words_in_the_thread_are_no_review_and_a_yes_below_what_that_says_is_none(stage: Scene):
+    task = await after(stage)
+    await stage.say("take b.md instead", mentioned=False)
+    assert (await only(stage)).why is PauseReason.REVIEW
+    assert any("words alone do not decide" in text for text in stage.texts)
+    await stage.say("yes", ts="1999999999.000001", mentioned=False)
+    assert await records(stage, task.id) == []
+    assert (await only(stage)).why is PauseReason.REVIEW
 
 
 async def test_the_last_step_is_reviewed_as_well_and_a_stop_is_no_decision(stage: Scene):
