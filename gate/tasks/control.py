@@ -29,6 +29,7 @@ from gate.tasks.task_transitions import (
     say_in_thread,
     start_turn,
     update_task,
+    with_instruction,
     with_step,
     without_pause,
 )
@@ -158,7 +159,7 @@ async def take_in(world: World, press: TaskPress) -> PressResult:
     return await _press_on_pause(world, press, TaskVerb.STEER, do)
 
 
-async def _with_instruction(tx: Tx, task: Task, press: TaskPress, text: str) -> Instruction:
+async def _instruction(tx: Tx, task: Task, press: TaskPress, text: str) -> Instruction:
     key, alone = derive_id("said", task.id, task.revision), await is_about_private(tx, task)
     return Instruction(key, press.user, text, await tx.now(), alone=alone)
 
@@ -297,9 +298,8 @@ async def _press_on_pause(
         if task.state is not TaskState.PAUSED:
             return already_decided(task)
         if text:
-            said = await _with_instruction(tx, task, press, text)
-            heard = replace(task.input, instructions=(*task.instructions, said))
-            task = await tx.update_task(task, input=heard)
+            said = await _instruction(tx, task, press, text)
+            task = await tx.update_task(task, **with_instruction(task, said))
         return await do(tx, task)
 
     return await _retry_once(lambda: press_task(world, press, verb, lambda task: task.pauses, checked))

@@ -34,6 +34,7 @@ from gate.tasks.task_transitions import (
     start_turn,
     told_words,
     update_task,
+    with_instruction,
 )
 
 MOST = 4000  # characters of a reason
@@ -247,7 +248,7 @@ async def replan(world: World, press: TaskPress) -> PressResult:
         if task.plan is None:
             raise StaleTask(task)
         if task.state is TaskState.RUNNING:
-            return await _with_instruction(tx, task, press.user, reason)
+            return await _instruct(tx, task, press.user, reason)
         if task.state is TaskState.PLAN_REVIEW and press.ref.receipt != task.plan.seal[:16]:
             return PressResult(False, "stale", OLD_CARD, task=task)
         step = step_under_review(task)
@@ -256,18 +257,18 @@ async def replan(world: World, press: TaskPress) -> PressResult:
         spoken = await start_turn(tx, task, Mode.PLAN, reason)
         plan = plans.without_consent(task.plan)
         planning, why = replace(task.planning, turn=spoken), await told_words(tx, task, reason)
+        request = replace(task.request, asks=True)  # no grant covers what comes of a reply
         return await move_task(
-            tx, task, TaskEvent.REPLAN, press.user, plan=plan, planning=planning, reason=why
+            tx, task, TaskEvent.REPLAN, press.user, plan=plan, planning=planning, reason=why, request=request
         )
 
     return await press_task(world, press, TaskVerb.REPLAN, _version, do)
 
 
-async def _with_instruction(tx: Tx, task: Task, user: str, text: str) -> Task:
+async def _instruct(tx: Tx, task: Task, user: str, text: str) -> Task:
     key, alone = derive_id("replan", task.id, task.revision), await is_about_private(tx, task)
     said = Instruction(key, user, text, await tx.now(), alone=alone)
-    heard = replace(task.input, instructions=(*task.instructions, said))
-    now = await update_task(tx, task, "user_instruction", user, input=heard)
+    now = await update_task(tx, task, "user_instruction", user, **with_instruction(task, said))
     tx.enqueue(jobs.task(now.id, now.revision))
     return now
 

@@ -22,7 +22,7 @@ from gate.tasks import clarify, control, converse, feedback, plan
 from gate.tasks.early_messages import UNSEEN, is_before_pause, is_early
 from gate.tasks.plain_words import why_undecided
 from gate.tasks.step_action import supersede_pending
-from gate.tasks.task_transitions import count_words, say_in_thread, update_task
+from gate.tasks.task_transitions import count_words, say_in_thread, update_task, with_instruction
 
 MOST = 4000  # characters of one instruction
 LOOKS = 20  # at a task that others change at the same time
@@ -262,9 +262,7 @@ async def instruct(world: World, incoming: Incoming, task: Task) -> PressResult:
         if len(now.instructions) >= INSTRUCTIONS:
             return PressResult(False, "full", FULL, task=now)
         said = Instruction(incoming.key, incoming.user, incoming.text[:MOST], await tx.now())
-        given = replace(now.input, instructions=(*now.instructions, said))
-        request = replace(now.request, asks=True)  # a grant covers what is asked for in a request of its own
-        now = await update_task(tx, now, "user_instruction", incoming.user, input=given, request=request)
+        now = await update_task(tx, now, "user_instruction", incoming.user, **with_instruction(now, said))
         await count_words(tx, now, incoming.user)
         body = {"instruction": said.text, "user": said.user, "id": said.id}
         tx.publish(LedgerEvent("steer_instruction", now.session, now.id, body))

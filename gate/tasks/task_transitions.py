@@ -21,7 +21,7 @@ from gate.rules.plan_room import within_room
 from gate.rules.planner_port import Mode, PlannerContext, Turn
 from gate.rules.ports import LedgerEvent, Note, StaleTask, Tx, World
 from gate.rules.previews import measured
-from gate.rules.task import Pause, PauseReason, Plan, Step, StopRequest, Task
+from gate.rules.task import Instruction, Pause, PauseReason, Plan, Step, StopRequest, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.rules.undo_privacy import is_confidential
 from gate.rules.unreleased_results import redacted_step
@@ -358,6 +358,13 @@ def next_pause(task: Task, why: PauseReason) -> Pause:
 def without_pause(task: Task, plan: Plan | None) -> TaskParts:
     """What changes of a task that goes on after a pause, with this plan."""
     return {"pause": replace(task.pause, why=PauseReason.NONE), "reason": "", "plan": plan}
+
+
+def with_instruction(task: Task, said: Instruction) -> TaskParts:
+    """What changes of a task by an instruction. A grant covers what is asked for in a request of its own, so nothing
+    that comes after this."""
+    given = replace(task.input, instructions=(*task.instructions, said))
+    return {"input": given, "request": replace(task.request, asks=True)}
 
 
 def planner_away(turn: Turn) -> Note:

@@ -27,7 +27,20 @@ from gate.tasks import control, feedback, steer
 from gate.tasks import plan as plan_flow
 from tests.gate.actions.test_action_grants import granted
 from tests.gate.gate_setup import ANN, TEAM, Obeying, Scene
-from tests.gate.plan_setup import MANY, approved, on_pause, on_plan, only, proposes, waiting, write
+from tests.gate.plan_setup import (
+    MANY,
+    approved,
+    keep,
+    on_pause,
+    on_plan,
+    only,
+    planned,
+    proposes,
+    steps,
+    waiting,
+    write,
+    wrote,
+)
 from tests.gate.tasks.test_task_feedback import newest, press
 
 PAY = Call("desk", "write", {"path": "paid.md", "content": "500 EUR"})
@@ -360,3 +373,40 @@ async def test_what_its_person_changed_or_refused_is_not_run_by_a_later_grant(st
         pays_next(stage, path)
         await stage.say("спасибо", ts=f"19000000{len(path)}.000000")
         assert len(stage.desk.calls) == before
+
+
+@pytest.mark.parametrize("said", ["please do not touch other.md, and leave it paused", ""])
+async def test_no_grant_covers_what_comes_of_words_in_a_pause(stage: Scene, said: str) -> None:
+    """Said to the bot, or written into the field of the card."""
+    await granted(stage)
+    task = await paused_under_grant(stage)
+    stage.planner.script = [proposes(keep(steps(task)[0]), write("other.md"))]
+    if said:
+        await stage.say(said)
+        await stage.say("continue", mentioned=False)
+    else:
+        await control.resume(stage.world, on_pause(task, ANN, "please do not touch other.md"))
+        await stage.play()
+    assert "other.md" not in wrote(stage)
+    assert (await only(stage)).request.asks
+
+
+async def test_no_grant_covers_the_steps_of_a_plan_that_is_made_anew_for_a_reason(stage: Scene) -> None:
+    await granted(stage)
+    task = await planned(stage, write("a.md"), write("b.md"))
+    stage.planner.script = [proposes(write("other.md"), write("b.md"))]
+    await stage.say("not other.md, please", mentioned=False)
+    task = await only(stage)
+    await plan_flow.step_by_step(stage.world, on_plan(task))
+    await stage.play()
+    assert "other.md" not in wrote(stage)
+
+
+async def paused_under_grant(stage: Scene) -> Task:
+    task = await planned(stage, write("a.md"), write("b.md"))
+    await plan_flow.approve_all(stage.world, on_plan(task))
+    await control.pause(stage.world, on_plan(await only(stage)))
+    await stage.play()
+    task = await only(stage)
+    assert task.state is S.PAUSED
+    return task
