@@ -76,10 +76,8 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
         gated = await found_gated(world, call.spec, call.args, paths, call.channel)
         if gated and call.is_confirmed:
             names = names_asked(call.args, targets)
-            asked = dict.fromkeys(
-                name for name, _ in await asked_gated(world, call.spec, call.args, names, call.channel)
-            )
-            gated = await in_slices(world.clock, not_asked_for([*asked], gated))
+            asked = await asked_gated(world, call.spec, call.args, names, call.channel)
+            gated = await in_slices(world.clock, not_asked_for(asked, gated))
     except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)
     if call.is_private:

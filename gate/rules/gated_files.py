@@ -129,24 +129,43 @@ def names_asked(confirmed: Mapping[str, Json], targets: Targets) -> tuple[str, .
     return tuple(dict.fromkeys(named))
 
 
-def not_asked_for(names: Sequence[str], gated: Sequence[Gated]) -> Iterator[Gated | None]:
-    """Those of the gated files that none of these names asks for; None after each that one does."""
-    forms = dict.fromkeys(
-        form.lower().rstrip("/").removeprefix("**/")
-        for name in names
-        for form in (name, *path_variants(name))
-    )
-    asked = dict.fromkeys(without_root(form) for form in forms if form.strip("*./"))
-    plain = [f"/{form}/" for form in asked if not WILD.search(form)]
-    patterns, left = _patterns(asked), MOST_COMPARED
+def not_asked_for(asked: Sequence[Gated], gated: Sequence[Gated]) -> Iterator[Gated | None]:
+    """Those of the gated files that no name asks for which was confirmed under the same rule; None after each other.
+    `asked`: the names, each with a rule that it was confirmed under."""
+    names: dict[int, list[str]] = {}
+    for name, rule in asked:
+        names.setdefault(id(rule), []).append(name)
+    under = {rule: _Asked.of(some) for rule, some in names.items()}
+    left = MOST_COMPARED
     for path, rule in gated:
-        inside = f"/{path.lower()}/"
-        left -= len(inside) * len(patterns)
-        mailbox = MAILBOX.sub("", inside)
-        is_asked_for = any(form in inside or form in mailbox for form in plain) or (
-            left > 0 and any(pattern.matches(inside) for pattern in patterns)
+        by_name = under.get(id(rule), _Asked())
+        left -= len(path) * len(by_name.patterns)
+        yield None if by_name.asks_for(path, left > 0) else (path, rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What names ask for: `plain` parts of paths, and patterns of them."""
+
+    plain: Sequence[str] = ()
+    patterns: Sequence[NamePattern] = ()
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> _Asked:
+        forms = dict.fromkeys(
+            form.lower().rstrip("/").removeprefix("**/")
+            for name in names
+            for form in (name, *path_variants(name))
         )
-        yield None if is_asked_for else (path, rule)
+        asked = dict.fromkeys(without_root(form) for form in forms if form.strip("*./"))
+        return cls([f"/{form}/" for form in asked if not WILD.search(form)], _patterns(asked))
+
+    def asks_for(self, path: str, with_patterns: bool) -> bool:
+        inside = f"/{path.lower()}/"
+        mailbox = MAILBOX.sub("", inside)
+        if any(form in inside or form in mailbox for form in self.plain):
+            return True
+        return with_patterns and any(pattern.matches(inside) for pattern in self.patterns)
 
 
 def _patterns(forms: Iterable[str]) -> list[NamePattern]:

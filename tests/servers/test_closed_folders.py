@@ -19,8 +19,10 @@ from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import canonical
 from gate.rules.policy import Policy, Rule
 from gate.rules.tool import ToolSpec
+from servers.filesystem import server
 from tests.servers.all_servers import OVER_FILES
 from tests.servers.gate_around_server import Gate, gated
+from tests.servers.test_closed_calendars import Asker
 
 CLOSED = Rule("hr is closed", ("*",), deny=True, texts=(r"(?i)(^|/)hr(/|$)",))
 PAY = (
@@ -204,3 +206,24 @@ async def test_what_was_asked_under_a_rule_is_not_held_by_it_again(tmp_path: Pat
         assert "hidden" not in await told(
             gate, gate.spec("list_dir"), {"path": ".", "recursive": True}, policy
         )
+
+
+HR = Rule("hr is typed for", ("*",), at_least=CallClass.DESTRUCTIVE, texts=(r"(^|/)hr(/|$)",))
+SALARIES = Rule("nobody reads salaries", ("*",), deny=True, texts=(r"salaries",))
+HERE = Rule("salaries are for the office", ("*",), channels=("C_OFFICE",), texts=(r"salaries",))
+
+
+@pytest.mark.parametrize("rule", [SALARIES, HERE])
+async def test_a_phrase_for_a_folder_is_none_for_what_another_rule_keeps_in_it(
+    tmp_path: Path, rule: Rule
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "files" / "hr").mkdir(parents=True)
+    (tmp_path / "files" / "hr" / "salaries.txt").write_text("ANN gets 300k\n")
+    (tmp_path / "files" / "hr" / "lunch.txt").write_text("soup for 300k\n")
+    looks = {"path": "hr", "pattern": "*", "contains": "300k"}
+    async with gated(tmp_path / "logs", "filesystem", server([tmp_path / "files"])) as gate:
+        assert "soup" in await Asker(gate, (HR,))("search_files", **looks)
+        said = await Asker(gate, (HR, rule))("search_files", **looks)
+    assert "ANN" not in said
+    assert rule.name in said
