@@ -69,6 +69,10 @@ RECEIVES = re.compile(
 )
 BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
 # The first word of a text, or a sign that no question in words begins with
+# What SQLite, DuckDB or BigQuery take for blanks besides those of ASCII, and what draws nothing
+ODD_BLANKS = re.compile(
+    r"[\x00\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]"
+)
 FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
 IN_QUOTES = (
     r"{0}'(?:[\x20-\x26\x28-\x5b\x5d-\x7e]|''){{0,8000}}'(?![\s']{{0,90}}\()|"
@@ -235,7 +239,7 @@ def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> Cal
     """The class that a call of a tool whose name has these words has at least because of what its texts state.
     `about`: what its server says of it."""
     tool = frozenset(said)
-    texts = list(_texts(parsed(args)))
+    texts = [(keys, ODD_BLANKS.sub(" ", text)) for keys, text in _texts(parsed(args))]
     found = [_class_of_text(tool, keys, text) for keys, text in texts]
     stated = [(keys, text) for keys, text in texts if keys & STATEMENTS]
     if any(keys & STAGE for keys, _ in texts) or (

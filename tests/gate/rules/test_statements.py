@@ -220,6 +220,14 @@ def test_a_statement_is_found_in_whatever_argument_it_stands(name: str, args: Js
     assert judged(name, args).verdict is verdict
 
 
+@pytest.mark.parametrize("blank", ["\ufeff", "\xa0", "\u2003", "\u3000", "\x85", "\u200b", "\0", "\x1f"])
+def test_no_blank_of_unicode_before_a_statement_hides_it(blank: str) -> None:
+    """SQLite skips a byte order mark, DuckDB and BigQuery all that Unicode calls a blank."""
+    assert judged("find_rows", {"where": f"id=1;{blank}{D} WHERE id=1"}).verdict is Verdict.CONFIRM
+    assert judged("sqlite_lookup", {"input": f"{blank}{D}"}).verdict is Verdict.TYPED
+    assert judged("list_rows", {"condition": f"id = 1; DROP{blank}TABLE users"}).verdict is Verdict.CONFIRM
+
+
 @pytest.mark.parametrize(
     "beside", [{"command": "cat"}, {"cmd": "ls"}, {"argv": ["cat"]}, {"exec": "git status"}]
 )
