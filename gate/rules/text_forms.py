@@ -30,8 +30,8 @@ Forms = Callable[[str], tuple[str, ...]]
 PLAIN = re.compile(r"/?[A-Za-z0-9_]+([./ -][A-Za-z0-9_]+)*")
 WILD = re.compile(r"[*?\[{(]")
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
-# Around an address, libraries leave out what Python takes for blanks, and control characters
-BLANKS = "".join(one for one in map(chr, range(0x3001)) if one <= " " or one.isspace())
+# Around an address, libraries leave out what Python takes for blanks, control characters, and a byte order mark
+BLANKS = "".join(one for one in map(chr, range(0x3001)) if one <= " " or one.isspace()) + "\ufeff"
 BREAKS = dict.fromkeys(map(ord, "\t\n\r"))  # anywhere in an address of the web, URL parsers leave them out
 MAX_DECODED = 8  # times that percent-encoding is taken off
 SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u29f8\u2571\u27cb\u2216\u29f5\u29f9", "/"))
@@ -81,8 +81,11 @@ BRACKET = re.compile(r"[()]")
 AROUND_SIGNS = re.compile(r"(?<!\s)\s++(?=[@.])|(?<=[@.])\s++")  # blanks that an address may have (RFC 5322)
 UNQUOTED = r"\1"
 QUOTED_NAME = re.compile(r"\"([\w!#$%&'*+/=?^`{|}~.-]{1,64})\"")  # in quotes that change nothing
+QUOTED = re.compile(r"\"(?:[^\"\\]|\\.){1,64}+\"")
+PAIR = re.compile(r"\\(.)")  # in quotes, a character behind a backslash stands for itself (RFC 5322)
 MAILBOX = re.compile(
-    r"(\"(?:[^\"\\]|\\.){1,64}\"|[^\s<>,;:()\"@]{1,64})@\[?([^\s<>,;()\"@?#&/\\\[\]]{1,255})"
+    r"(\"(?:[^\"\\]|\\.){1,64}\"|[^\s<>,;:()\"@]{1,64})@"
+    r"\[?((?<=\[)(?:(?i:ipv6):)?[0-9a-fA-F:.]{2,45}(?=\])|[^\s<>,;:()\"@?#&/\\\[\]]{1,255})"
 )
 
 
@@ -396,11 +399,13 @@ def _url(text: str) -> str:
 def address(text: str) -> tuple[str, ...]:
     """The mail addresses in a text in their canonical form: no display names, comments and blanks, the host in lower
     case and ASCII. Blanks and brackets may stand between addresses as well, so both readings count."""
-    plain = visible_text(_without_encoded_words(text))
-    if "@" not in plain:
+    decoded = _without_encoded_words(text)
+    if "@" not in visible_text(decoded):
         return ()
-    bare = _without_comments(plain)
-    readings = dict.fromkeys((bare, AROUND_SIGNS.sub("", bare), plain))
+    quoted = QUOTED.sub(lambda found: PAIR.sub(UNQUOTED, found[0]), decoded)
+    plains = dict.fromkeys(map(visible_text, (decoded, quoted)))
+    bares = dict.fromkeys(map(_without_comments, plains))
+    readings = dict.fromkeys((*bares, *(AROUND_SIGNS.sub("", bare) for bare in bares), *plains))
     matches = dict.fromkeys(match.groups() for one in readings for match in MAILBOX.finditer(one))
     found = (
         f"{QUOTED_NAME.sub(UNQUOTED, name)}@{_host(host)}" for name, host in islice(matches, MOST_ADDRESSES)

@@ -513,3 +513,26 @@ def test_targets_that_a_read_reports_are_counted_before_their_forms_are_made(tol
 def test_a_thousand_ordinary_paths_are_not_too_many_to_be_reported() -> None:
     told = tuple(f"a/folder/with/a/name/of/its/own/and/a/few/more/words/in/it/{i}.md" for i in range(1_500))
     assert not too_many_targets(Targets(paths=("path",), resolved_to=told), {"path": "a"})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "team@corp:boss@corp.com, ann@x.com;",
+        "x@a:boss@corp.com;",
+        '"b\\oss"@corp.com',
+        '"\\b\\o\\s\\s"@corp.com',
+        "x<y@z:boss@corp.com>",
+        "boss@corp.com:25",
+    ],
+)
+def test_a_mail_address_in_a_group_or_with_quoted_pairs_is_the_one_that_libraries_read(written: str) -> None:
+    assert "boss@corp.com" in address(written)
+
+
+def test_an_address_of_numbers_keeps_its_colons() -> None:
+    assert "a@2001:db8::1" in address("<a@[2001:db8::1]>")
+
+
+def test_a_byte_order_mark_before_an_address_is_left_out_as_programs_of_typescript_do() -> None:
+    assert judged({"at": "\ufeffhttp://internal.corp/x"}).verdict is Verdict.DENY
