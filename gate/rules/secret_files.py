@@ -53,7 +53,8 @@ SECRET_NAMES = tuple(
     "client_secret.json kubeconfig .dockerconfigjson .s3cfg .boto rclone.conf secring.gpg wp-config.php "
     "local.settings.json gh/hosts.yml etc/shadow proc/self/environ x.tfvars terraform.tfvars.json .dev.vars "
     ".mylogin.cnf pgpass.conf .vault_pass .vault_pass.txt vault_pass.txt .aws/config x.keytab .gnupg/pubring.kbx "
-    ".terraformrc credentials.yml.enc .bash_history .zsh_history .python_history .psql_history .mysql_history".split()
+    ".terraformrc credentials.yml.enc .authinfo .smbcredentials .yarnrc.yml .fish_history ssh_host_rsa_key "
+    "id_ed25519_sk secrets.yaml .bash_history .zsh_history .python_history .psql_history .mysql_history".split()
 )
 # Such paths whose names begin or end as ordinary ones do: a pattern has to say nearly all of one (`logins.*`).
 WORDY_NAMES = frozenset(

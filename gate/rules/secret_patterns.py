@@ -16,6 +16,7 @@ BRACES = re.compile(r"\{([^{}\s\":]*)\}")
 LOOSE_BRACES = re.compile(r"\{([^{}\":\n]*)\}")
 ATTRIBUTE = re.compile(r"\w+(\.\w+)+")  # {self.key} is code
 CLASS = re.compile(r"\[!?(?:\[:[a-z]{1,10}:\]){1,10}\]")
+RANGE = re.compile(r"\{(?:(\w\.\.\w)|-?\d{1,9}\.\.-?\d{1,9})(?:\.\.-?\d{1,9})?\}")
 EXTENDED = re.compile(r"[@?*+]\(([^()\n]*)\)")
 MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
 PATTERN = re.compile(r"[*?\[{]|[@+]\(")
@@ -23,6 +24,13 @@ ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
 COST_OF_A_PATTERN = 8  # as against a name that is none
 SHORT = 256  # characters of a path as they usually are
+ENDINGS = (
+    "pem key p8 p12 pfx ppk jks keystore keytab kdbx tfstate tfvars env json yaml yml toml ini csv conf cnf sqlite db"
+).split()
+FIELDS = frozenset({"env", "key"})  # `import.meta?.env` is code
+OF_COPY = re.compile(
+    r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,10 @@ def _candidates_of_production(pattern: str) -> tuple[str, ...]:
 
 
 def _in_one_notation(pattern: str) -> str:
-    """A pattern in the notation of fnmatch and braces: `[^x]`, `[[:alpha:]]` and `@(x|y)` are other programs' words."""
+    """A pattern in the notation of fnmatch and braces: `[^x]`, `[[:alpha:]]`, `@(x|y)` and `{m..o}` are other programs'
+    words."""
+    if ".." in pattern:
+        pattern = RANGE.sub(lambda found: "?" if found[1] else "*", pattern)
     if "[" in pattern:
         pattern = CLASS.sub("?", pattern.replace("[^", "[!"))
     return (
@@ -108,9 +119,34 @@ def _choices(text: str) -> Iterator[str]:
 @lru_cache(maxsize=8_192)  # the forms of a text mostly have the same alternatives
 def _secrets_of_name(name: str) -> tuple[str, ...]:
     """The secret files that a name means, itself or as a pattern."""
-    choices = _candidates(name, SECRETS) if ANY_OF.search(name) else ()
-    meant = tuple(secret for secret in choices if _could_be(name.split("/"), secret))
-    return (name, *meant) if SECRET.search(name) else meant
+    itself = (name,) if SECRET.search(name) else ()
+    if not ANY_OF.search(name):
+        return itself
+    meant = [*itself, *_secrets_of_pattern(name)]
+    if original := OF_COPY.sub("", name):
+        meant += _secrets_of_pattern(original)
+    return tuple(dict.fromkeys(meant))
+
+
+def _secrets_of_pattern(name: str) -> Iterator[str]:
+    """Those known files that a pattern can mean, and a file of its own stem: `server.pe*`, `.env.st*`."""
+    parts = name.split("/")
+    yield from (secret for secret in _candidates(name, SECRETS) if _could_be(parts, secret))
+    yield from _of_own_stem(name)
+
+
+@lru_cache(maxsize=8_192)  # asked for by the count of the work and by the readings
+def _of_own_stem(name: str) -> tuple[str, ...]:
+    """The secret files with the stem of a pattern, whatever its wild cards stand for there, and an ending that it can
+    mean, of which it says two letters."""
+    stem, dot, end = name.rpartition(".")
+    if end in FIELDS:
+        return ()
+    plain = ANY_OF.sub("x", stem)
+    names = [f"{plain}{dot}{ANY_OF.sub('x', end)}"]
+    if dot and ANY_OF.search(end) and sum(map(str.isalnum, ANY_OF.sub("", end))) > 1:
+        names += (f"{plain}.{ending}" for ending in ENDINGS if name_matches(ending, end))
+    return tuple(one for one in names if SECRET.search(one))
 
 
 def _candidates(pattern: str, known: Known) -> tuple[str, ...]:
@@ -146,7 +182,9 @@ def names_meant(form: str) -> int:
 
 
 def _cost_of_name(name: str) -> int:
-    means = ANY_OF.search(name) and (_candidates(name, SECRETS) or _candidates_of_production(name))
+    means = ANY_OF.search(name) and (
+        _candidates(name, SECRETS) or _candidates_of_production(name) or _of_own_stem(name)
+    )
     return COST_OF_A_PATTERN if means else 0
 
 

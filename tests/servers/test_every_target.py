@@ -386,6 +386,15 @@ GLOBS = """
 .en* .e?v id_r?a id_rs[a] {.env,x} {.e,a}nv *.pem *.k?y *.{pem,p12} [.]env [i][d]_[r][s][a] .ssh/* .ssh/c* **/.env*
 cred*.json s*rets.yml %2een* ｉd_r＊ .??? src/../.en* .git-cred* .s?h/config
 *.tfvars .bash_h* logins.* key?.db cookies.sq* secrets.*.yaml access_t*.db azurePro* .ssh/id_w* .gnupg/*
+server.pe* server.ke? tls.k?y private.p[ef]m prod.tfvar? vault.kdb? .env.st* .env.sta?ing app.en? app.env* secrets.ya*
+terraform.tfstat* db_credentials.js* service-account-prod.js* .ssh/my_key* id_ed25519_s* ssh_host_rsa_k* .fish_hist*
+.e{m..o}v .authinf* .smbcred* .yarnrc.y* prod.keystor* id_rs?.bak *.pem.bak
+*_credentials.json
+""".split()
+# Patterns that people write for other files
+ORDINARY = """
+*.py *.js* config.js* *.y*ml docker-compose.y*ml main.p* report.p* package*.json src/**/*.tsx data[0-9].cs* keys*
+README.* nginx.conf* pyproject.to* test_*.json **/*.key.ts server.js* a.{1..10}.json credentials*.md environment*.yml
 """.split()
 
 
@@ -396,6 +405,11 @@ def test_a_pattern_that_can_match_a_secret_file_counts_as_one(pattern: str) -> N
     for args in ({"path": pattern}, {"include": ["a.md", pattern]}, {"where": f'{{"glob": "{pattern}"}}'}):
         assert judged(undeclared("store"), args).verdict is Verdict.TYPED, args
         assert judged(undeclared("read_files"), args).verdict is Verdict.TYPED, args
+
+
+@pytest.mark.parametrize("pattern", ORDINARY)
+def test_a_pattern_of_other_files_counts_as_none_of_a_secret_file(pattern: str) -> None:
+    assert judged(undeclared("read_files"), {"pattern": pattern}).verdict is Verdict.RUN
 
 
 MANY = "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}"  # 64 names
