@@ -185,6 +185,26 @@ def test_no_text_that_stands_in_many_places_is_copied_for_each_of_its_forms(
     assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), TRIES, LIMIT) < LIMIT
 
 
+@pytest.mark.parametrize("beside", [0, None, [], {}, "a"])
+def test_a_text_of_many_names_beside_very_many_values_is_refused_without_work(beside: Json) -> None:
+    """All of them were copied for each of its names, which took 7 s."""
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name="list_items")
+    names = (
+        ",".join(f"a{i}{end}/b" for i in range(600)) for end in "xyz"
+    )  # none whose forms are known already
+    found = []
+    run = lambda: found.append(  # noqa: E731
+        decide(policy, spec, {"to": next(names), "n": [beside] * 10_000}, "C1", lambda *_: False)
+    )
+    assert seconds(run, 3, LIMIT) < LIMIT
+    assert found[0].rule == "too many names"
+
+
+def test_a_table_of_numbers_beside_a_path_is_not_too_much() -> None:
+    args: dict[str, Json] = {"path": "./Reports (old)/q3.csv", "rows": [["a b", 1, 2.5, None]] * 4_000}
+    assert not too_many_targets(None, args)
+
+
 def test_no_schema_that_requires_many_names_makes_a_call_slow() -> None:
     required: Json = [f"op{number:04d}" for number in range(4_900)]
     schema: Json = {"required": required, "properties": {f"a{n}": {} for n in range(2_000)}}

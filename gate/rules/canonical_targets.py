@@ -30,7 +30,7 @@ from gate.rules.text_forms import (
 )
 
 # Characters of one target that a read reports, as of a path, and of all those that are not plain
-LONGEST_REPORTED, MOST_REPORTED = 4_096, 64 * 1024
+LONGEST_REPORTED, MOST_REPORTED, MOST_NAMES_REPORTED = 4_096, 64 * 1024, 3_000
 REPORTED, NAMED = "reported targets", "named targets"  # in place of an argument's name
 # Arguments that hold words, where a tool does not declare its targets.
 PROSE = frozenset(
@@ -187,13 +187,29 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     reported = targets.resolved_to if targets else ()
     texts = dict.fromkeys(one for each in found for one in each)
     texts |= dict.fromkeys((one, of) for one in reported for of in (path_variants, address))
-    return too_many_forms(texts, max(map(len, found)) + 2 * len(reported))  # each place gets a copy
+    # Each place gets a copy; of a tool that declares nothing, whatever stands beside a text is copied with it.
+    places = max(map(_count, both)) if targets is None else max(map(len, found))
+    return too_many_forms(texts, places + 2 * len(reported))
+
+
+def _count(value: Json) -> int:
+    """How many values and names of fields there are in it, at any depth."""
+    left, count = [value], 0
+    while left:
+        one = left.pop()
+        count += 1
+        if isinstance(one, Mapping):
+            count += len(one)
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return count
 
 
 def _are_too_long(reported: Sequence[str]) -> bool:
-    """Whether what a read reports is longer than what names anything: an answer has 256 K characters, of which the
-    forms are 18 times as many."""
-    if any(len(one) > LONGEST_REPORTED for one in reported):
+    """Whether what a read reports is more, or longer, than what one call names: an answer has 256 K characters, of
+    which the forms are 18 times as many."""
+    if len(reported) > MOST_NAMES_REPORTED or any(len(one) > LONGEST_REPORTED for one in reported):
         return True
     return sum(len(one) for one in reported if not PLAIN.fullmatch(one)) > MOST_REPORTED
 

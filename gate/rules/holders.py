@@ -33,9 +33,9 @@ def holders(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _holders(path: str) -> list[str]:
-    if mail := MAIL.search(path):
-        return [(mail[1] or "").lstrip(".") or "INBOX"]
-    return [path[: end.start()] for end in FOLDER_END.finditer(path)]
+    folders = [path[: end.start()] for end in FOLDER_END.finditer(path)]
+    mail = MAIL.search(path)  # or an event in a folder that is called so
+    return [(mail[1] or "").lstrip(".") or "INBOX", *folders] if mail else folders
 
 
 def in_any_letters(schema: Json, names: Sequence[str]) -> Json:

@@ -27,6 +27,8 @@ DEEP = "a/" * 32_000 + "a"
         ("..HR/cur/", {"HR"}),
         ("HR/cur/7.host", {"HR"}),
         ("team/lunch.ics", {"team"}),
+        ("hr/board/new/e1.ics", {"hr", "hr/board", "hr/board/new"}),
+        ("new/e1.ics", {"new"}),
         ("team/2026/lunch.ics", {"team", "team/2026"}),
         ("lunch.ics", set[str]()),
         ("HR", set[str]()),
