@@ -15,15 +15,16 @@ FOLDER_END = re.compile(r"(?<=[^/])/")
 # In a Maildir the folder of a mailbox has dots before its name, and the inbox has no folder of its own
 MAIL = re.compile(r"(?:^|/)(?:([^/]++)/)?(?:cur|new)/")
 
-# Folders that one path may have, and characters that the names of all holders may have together: 0.03 s
-MOST_FOLDERS, MOST_CHARACTERS = 50, 50_000
+# Folders that one path may have, holders, and characters that their names may have together: 0.03 s
+MOST_FOLDERS, MOST_HOLDERS, MOST_CHARACTERS = 50, 400, 50_000
 
 
 def lie_in_too_much(paths: Sequence[str]) -> bool:
     """Whether what these files lie in is more than is held against rules."""
     if any(path.count("/") > MOST_FOLDERS for path in paths):
         return True
-    return sum(map(len, dict.fromkeys(name for path in paths for name in _holders(path)))) > MOST_CHARACTERS
+    names = dict.fromkeys(name for path in paths for name in _holders(path))
+    return len(names) > MOST_HOLDERS or sum(map(len, names)) > MOST_CHARACTERS
 
 
 def holders(paths: Sequence[str]) -> tuple[str, ...]:

@@ -69,5 +69,6 @@ def test_an_answer_with_a_path_of_very_many_folders_is_not_held_against_rules() 
 
 def test_files_lie_in_too_much_by_the_names_of_their_folders_together() -> None:
     assert lie_in_too_much(["/".join(["a" * 100] * 50)])
-    assert lie_in_too_much([f"{'b' * 90}{number}/c" for number in range(1_000)])
+    assert lie_in_too_much([f"{'b' * 90}/{'c' * 90}{number}/d" for number in range(300)])
+    assert lie_in_too_much([f"{number}/c" for number in range(401)])
     assert not lie_in_too_much([f"team/{number}.ics" for number in range(3_000)])
