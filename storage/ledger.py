@@ -24,7 +24,7 @@ from gate.rules.action import OWN_CARD, Action, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line
 from gate.rules.jobs import Run
-from gate.rules.messages import CardKey, CardKind
+from gate.rules.messages import UNDECIDED, CardKey, CardKind
 from gate.rules.planner_port import Incoming, Turn
 from gate.rules.ports import (
     ActionContext,
@@ -438,10 +438,10 @@ class SqlLedger:
         (rows,) = await self._ask(POSTED_OF, keys=list(keys)) if keys else ((),)
         return {row.key: loaded(Posted, row) for row in rows}
 
-    async def shown_after(self, session: Session, since: str, to: str) -> bool:
+    async def shown_after(self, session: Session, since: str, to: str, but: str = UNDECIDED) -> bool:
         at = datetime.fromtimestamp(float(since), UTC)
-        where = {"session": session, "channel": session.channel, "since": since, "to": to, "at": at}
-        return await self._one(SHOWN_AFTER, **where) is not None
+        where = {"channel": session.channel, "since": since, "to": to, "but": but, "at": at}
+        return await self._one(SHOWN_AFTER, session=session, **where) is not None
 
     async def others_wrote(self, incoming: Incoming, since: str) -> bool:
         session = incoming.session

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, or_, select, update
 
-from gate.rules.messages import EPHEMERAL, UNDECIDED, CardKind
+from gate.rules.messages import EPHEMERAL, CardKind
 from gate.rules.task_states import OVER
 from storage.columns import clock
 from storage.question_tables import server_questions
@@ -30,11 +30,11 @@ _OF_THREAD = [
     exists().where(table.c.id == posted.c.key, table.c.session == SESSION)
     for table in (actions, server_questions)
 ]
-# What one person alone was told, but for why their words decided nothing. Where Slack did not say when it showed it,
-# what we have written down counts.
+# What one person alone was told, but for notes of one kind. Where Slack did not say when it showed it, what we have
+# written down counts.
 _TOLD_ALONE = and_(
     notes.c.to == bindparam("to"),
-    notes.c.kind != UNDECIDED,
+    notes.c.kind != bindparam("but"),
     or_(posted.c.ts != EPHEMERAL, posted.c.at > bindparam("at")),
 )
 # What is newer than a timestamp in a thread. Those of Slack have as many digits, so they compare as text.

@@ -25,7 +25,7 @@ from gate.rules.action_states import Event
 from gate.rules.audit import Entry, Line
 from gate.rules.grant_ports import Grants, GrantsTx
 from gate.rules.jobs import Run
-from gate.rules.messages import CardKey, LedgerEvent, Note, OpenedModal, Posted, UndoEntry
+from gate.rules.messages import UNDECIDED, CardKey, LedgerEvent, Note, OpenedModal, Posted, UndoEntry
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Turn
 from gate.rules.question_ports import Questions, QuestionsTx
 from gate.rules.reviews import Reviews, ReviewsTx
@@ -390,9 +390,9 @@ class Ledger(Protocol):
         """Where each of these cards stands, by key; those that nothing is known of are left out."""
         ...
 
-    async def shown_after(self, session: Session, since: str, to: str) -> bool:
+    async def shown_after(self, session: Session, since: str, to: str, but: str = UNDECIDED) -> bool:
         """Whether a message of ours that is newer than this timestamp of Slack stands in this thread, for all or for
-        this person alone; but for those that say why their words decided nothing."""
+        this person alone; of what they alone were told, not counting notes of the kind `but` ("": all count)."""
         ...
 
     async def others_wrote(self, incoming: Incoming, since: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 YES = frozenset("yes|y|yep|yeah|ok|okay|yes please|confirm|confirmed|go ahead|do it|proceed".split("|"))
+ACKNOWLEDGEMENTS = frozenset({"ok", "okay", "yeah"})
 NO = frozenset(
     {
         "no",
@@ -106,6 +107,11 @@ MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:(?:[ \t]*+=[ \t]*+|[ \t]++)(
 
 def is_yes(text: str) -> bool:
     return _plain(text) in YES
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Whether a yes may as well say that somebody has read what was said last."""
+    return _plain(text) in ACKNOWLEDGEMENTS
 
 
 def is_stop(text: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gate.rules import thread_commands
 from gate.rules.action import Action, Verdict
+from gate.rules.messages import UNDECIDED
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import World
 from gate.rules.task import Task
@@ -102,11 +103,13 @@ def _is_of(record: Record, task: Task) -> bool:
 
 async def _is_not_newest(world: World, incoming: Incoming, about: Action | Task) -> bool:
     """Whether another message of ours stands below the card in this thread, be it for this person alone: a yes may be
-    about that. A card that changes keeps its place above what came below it."""
+    about that. A card that changes keeps its place above what came below it. Why words decided nothing counts for an
+    “ok”, which may mean just that it was read."""
     card = await card_of(world, about)
     if card is None or not card.ts:
         return False
-    return await world.ledger.shown_after(about.session, card.ts, incoming.user)
+    but = "" if thread_commands.is_acknowledgement(incoming.text) else UNDECIDED
+    return await world.ledger.shown_after(about.session, card.ts, incoming.user, but)
 
 
 async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:

@@ -231,6 +231,8 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
         return _undecided(task, why)
     if flow is not None:
         return await flow(world, press)
+    if yes and incoming.user != task.requester:
+        return PressResult(False, "paused", STILL_PAUSED, task=task)
     if yes:
         return await (control.retry if task.why is PauseReason.STEP else control.resume)(world, press)
     goes_on = task.why is PauseReason.SUMMARY  # by itself, soon

@@ -217,6 +217,9 @@ async def test_what_a_person_was_told_below_a_card_counts_but_for_why_their_word
         await tx.note(Note("n1", THREAD, kind, {"text": "what"}, to))
     await ledger.set_posted("n1", Posted(THREAD.channel, ts, 1))
     assert await ledger.shown_after(THREAD, "1700000001.000000", "U1") is counts
+    assert await ledger.shown_after(THREAD, "1700000001.000000", "U1", but="") is (
+        counts or kind == UNDECIDED
+    )
     assert not await ledger.shown_after(OTHER, "1700000001.000000", "U1")
 
 

@@ -26,7 +26,7 @@ from gate.tasks import control, inbox
 from gate.tasks import plan as flow
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE, TO_WHOM
 from gate.tasks.steer import DECIDE, STILL_PAUSED
-from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
+from tests.gate.gate_setup import ANN, BEN, CHANNEL, CLEO, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, on_plan, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
 
@@ -505,3 +505,30 @@ async def test_a_yes_counts_once_they_have_confirmed_what_else_they_may_confirm_
     await stage.confirm(shared, user=BEN)
     await stage.say("yes", user=BEN, mentioned=True)
     assert stage.desk.notes == {"own.md": "1"}
+
+
+@pytest.mark.parametrize("mentioned", [False, True])
+async def test_a_yes_of_an_admin_lets_no_paused_plan_of_somebody_else_go_on(
+    stage: Scene, mentioned: bool
+) -> None:
+    stage.rule(admins=frozenset({CLEO}))
+    await paused(stage)
+    await stage.say("yes", user=CLEO, mentioned=mentioned, ts=later())
+    assert (await newest(stage)).state is S.PAUSED
+    assert stage.desk.notes == {}
+
+
+@pytest.mark.parametrize("answered", ["ok", "okay", "OK!"])
+async def test_an_ok_after_hold_on_approves_no_plan(stage: Scene, answered: str) -> None:
+    await planned(stage, write("a.md"), write("b.md"))
+    await stage.say("hold on", mentioned=False, ts=later())
+    await nothing_comes_of(stage, answered, AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
+    assert (await newest(stage)).state is S.PLAN_REVIEW
+
+
+async def test_an_ok_after_an_edit_that_changed_nothing_confirms_nothing(stage: Scene) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await stage.say("change 'nowhere' to 'x'", mentioned=False, ts=later())
+    assert "cannot find" in stage.texts[-1]
+    await nothing_comes_of(stage, "ok", AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
