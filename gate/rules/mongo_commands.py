@@ -80,11 +80,12 @@ LOOKING = frozenset(
     toArray toISOString toString totalIndexSize totalSize tryNext UUID valueOf version
     """.split()
 )
-SHELL = re.compile(r"(?<![\w$.])db\s*+(?:[.\[?]|\Z)")
+GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
+SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
 SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b|with\s{1,90}\w)")  # judged as such
-OF_SHELL = re.compile(r"[\s(]*+db\s*+[.\[]")
+OF_SHELL = re.compile(rf"[\s(\ufeff]*+{GLOBAL}db\s*+[.\[]")
 FIELD = re.compile(r"(?<![\w$.])[\w$]++\s*+:")
-OBJECT = re.compile(r"[\s(\[,;]*+\{")
+OBJECT = re.compile(r"(?:[\s(\[,;\ufeff]|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+\{")  # behind comments
 QUOTED = re.compile(r"\"[^\"\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+\"|'[^'\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+'")
 # What stands before a bracket: a name, or what ends what else may be called
 CALLED = re.compile(r"((?<![\w$])[\w$]++|[\])\"'`./\\?])\s*+\(")
@@ -94,7 +95,7 @@ UNCLEAR = re.compile(r"//|/\*|<!--|-->|`|\]\s{0,90}:|(?<![=!<>])=(?![=>])")
 ESCAPE = re.compile(r"\\(?![\\dwsSWDBb.$^(){}\[\]|?*+/\"'-])")
 # The first field of each object that stands by itself, and whether its value is one of operators
 FIRST = re.compile(
-    r"(?:\A[\s(\[,;]*+|[}\]);][\s(\[,]*+)\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(?=(\})))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
+    r"(?:\A[\s(\[,;\ufeff]*+|[}\]);][\s(\[,]*+)\{\s*+(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|([\w$.@-]++)|(?=(\})))?(?:\s*+:(\s*+\{\s*+[\"']?\$)?)?"
 )
 
 

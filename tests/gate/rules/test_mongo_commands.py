@@ -55,8 +55,13 @@ COMMANDS: list[Json] = [
     "{'\\x64rop': 'x'}",
     '{ping: 1}; {drop: "x"}',
     '({drop: "x"})',
+    '/* a */ {drop: "x"}',
+    '// a\n{drop: "x"}',
+    '\ufeff{drop: "x"}',
 ]
 SHELL = [
+    "this.db.users.drop()",
+    "globalThis . db.users.drop()",
     "db.users.findAndModify({query: {a: 1}, new: true})",
     "db.users.mapReduce(f, g, {out: 'x'})",
     "db.users.watch()",
