@@ -11,10 +11,10 @@ PRODUCTION = (
 )
 PRODUCTION_FILE = re.compile(PRODUCTION)
 LONGEST_END = 150  # characters of a text that it can match, and a line break at the end
-_ENDS = "yaml yml json toml ini conf cfg config properties env tf tfvars hcl xml".split()
+PRODUCTION_ENDS = "yaml yml json toml ini conf cfg config properties env tf tfvars hcl xml".split()
 # Such paths, which a pattern of names may match.
 PRODUCTION_NAMES = tuple(
-    [f"{stem}.{end}" for stem in ("prod", "production") for end in _ENDS]
+    [f"{stem}.{end}" for stem in ("prod", "production") for end in PRODUCTION_ENDS]
     + [
         f"{folder}/{stem}.{end}"
         for folder in ("settings", "environments")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 
 from gate.rules.name_patterns import name_matches
-from gate.rules.production_files import PRODUCTION_FILE, PRODUCTION_NAMES
+from gate.rules.production_files import PRODUCTION_ENDS, PRODUCTION_FILE, PRODUCTION_NAMES
 from gate.rules.secret_files import SECRET, SECRET_NAMES, WORDY_NAMES
 
 BRACES = re.compile(r"\{([^{}\s\":]*)\}")
@@ -27,6 +27,7 @@ SHORT = 256  # characters of a path as they usually are
 ENDINGS = (
     "pem key p8 p12 pfx ppk jks keystore keytab kdbx tfstate tfvars env json yaml yml toml ini csv conf cnf sqlite db"
 ).split()
+WORD = re.compile(r"(?:\[[^\[\]]*+\]|[^/\\._\[\]-])++")
 FIELDS = frozenset({"env", "key"})  # `import.meta?.env` is code
 OF_COPY = re.compile(
     r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
@@ -82,7 +83,27 @@ def matched_production(text: str) -> Iterator[str]:
 def _production_of_name(name: str) -> tuple[str, ...]:
     if "prod" in name and PRODUCTION_FILE.search(plain := ANY_OF.sub("x", name)) and "." in plain:
         return (plain,)
-    return tuple(one for one in _candidates_of_production(name) if _could_be(name.split("/"), one))
+    known = (one for one in _candidates_of_production(name) if _could_be(name.split("/"), one))
+    return (*known, *_production_of_own_stem(name))
+
+
+@lru_cache(maxsize=8_192)  # asked for by the count of the work and by the readings
+def _production_of_own_stem(name: str) -> tuple[str, ...]:
+    """The files of production configuration that a pattern can mean by its other words: `app-pro?.yml`, `x-prod.y*`."""
+    stem, dot, end = name.rpartition(".")
+    if not dot or "pr" not in stem:
+        return ()
+    plain = WORD.sub(_word_of_production, stem)
+    ends = [one for one in PRODUCTION_ENDS if name_matches(one, end)] if ANY_OF.sub("", end) else ()
+    return tuple(one for one in (f"{plain}.{ending}" for ending in ends) if PRODUCTION_FILE.search(one))
+
+
+def _word_of_production(found: re.Match[str]) -> str:
+    """A word of a pattern as one for production, where it says three letters of that and can mean it."""
+    if sum(map(str.isalnum, ANY_OF.sub(_known, found[0]))) < 3:
+        return ANY_OF.sub("x", found[0])
+    meant = (word for word in ("prod", "production") if name_matches(word, found[0]))
+    return next(meant, ANY_OF.sub("x", found[0]))
 
 
 def _candidates_of_production(pattern: str) -> tuple[str, ...]:
@@ -183,7 +204,10 @@ def names_meant(form: str) -> int:
 
 def _cost_of_name(name: str) -> int:
     means = ANY_OF.search(name) and (
-        _candidates(name, SECRETS) or _candidates_of_production(name) or _of_own_stem(name)
+        _candidates(name, SECRETS)
+        or _candidates_of_production(name)
+        or _of_own_stem(name)
+        or _production_of_own_stem(name)
     )
     return COST_OF_A_PATTERN if means else 0
 

@@ -407,6 +407,22 @@ def test_a_pattern_that_can_match_a_secret_file_counts_as_one(pattern: str) -> N
         assert judged(undeclared("read_files"), args).verdict is Verdict.TYPED, args
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    "app-prod.y* app-pro?.yml values-production.ya?l values-pro*ion.yaml docker-compose.pro?.yml "
+    "appsettings.Pro*.json application-pr?d.properties pr{a..z}d.yaml".split(),
+)
+def test_a_pattern_that_can_match_production_configuration_counts_as_it(pattern: str) -> None:
+    assert judged(undeclared("store"), {"path": pattern}).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize(
+    "pattern", ["app-p*.yml", "product*.md", "docs/p*.yaml", "profile-?.json", "*.y*ml"]
+)
+def test_a_pattern_of_other_files_counts_as_none_of_production(pattern: str) -> None:
+    assert judged(undeclared("store"), {"path": pattern}).verdict is Verdict.CONFIRM
+
+
 @pytest.mark.parametrize("pattern", ORDINARY)
 def test_a_pattern_of_other_files_counts_as_none_of_a_secret_file(pattern: str) -> None:
     assert judged(undeclared("read_files"), {"pattern": pattern}).verdict is Verdict.RUN
