@@ -154,10 +154,12 @@ def no_stalls(request: pytest.FixtureRequest, stalls: list[Stall]) -> Iterator[N
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Run a test once more whose only fault is a stall: a page that is read from a slow disk, or a virtual machine that
-    is not given its core, looks like one. What the program does holds the loop up the second time as well."""
+    is not given its core, looks like one. What the program does holds the loop up the second time as well. An hour of
+    soak is not run again: it tells of its stalls."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if item.stash.get(STALLED, False) and [r.when for r in reports if r.failed] == ["teardown"]:
+    once = item.get_closest_marker("soak") is not None
+    if not once and item.stash.get(STALLED, False) and [r.when for r in reports if r.failed] == ["teardown"]:
         item.stash[STALLED] = False
         item._initrequest()  # type: ignore[attr-defined]  # as pytest-rerunfailures does: fixtures are made anew
         reports = runtestprotocol(item, nextitem=nextitem, log=False)

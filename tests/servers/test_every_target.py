@@ -416,9 +416,7 @@ def test_a_pattern_that_can_match_production_configuration_counts_as_it(pattern:
     assert judged(undeclared("store"), {"path": pattern}).verdict is Verdict.TYPED
 
 
-@pytest.mark.parametrize(
-    "pattern", ["app-p*.yml", "product*.md", "docs/p*.yaml", "profile-?.json", "*.y*ml"]
-)
+@pytest.mark.parametrize("pattern", ["app-p*.yml", "product*.md", "docs/p*.yaml", "profile-?.json", "*.y*ml"])
 def test_a_pattern_of_other_files_counts_as_none_of_production(pattern: str) -> None:
     assert judged(undeclared("store"), {"path": pattern}).verdict is Verdict.CONFIRM
 
