@@ -206,11 +206,12 @@ def _in_order(document: pypdfium2.PdfDocument, number: int) -> str:
 
 def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
     """All pages in order, and how many each file gave. Fields of forms that have one name are told apart: they would be
-    one field, with the value of the last. A file that programs may read differently is refused."""
+    one field, with the value of the last. A file that programs may read differently, or with layers, is refused."""
     writer, counts, taken = PdfWriter(), [], set[str]()
     for n, data in enumerate(files, 1):
         try:
             found = _sound(data)
+            pdf_sound.must_have_no_layers(found)
             names = {name.partition(".")[0] for name in found.get_fields() or {}}
             if names & taken:
                 found.add_form_topname(f"file {n}")

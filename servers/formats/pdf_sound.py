@@ -20,6 +20,7 @@ _DIFFERENT = (
     "is damaged or says a thing twice, so that programs may read it differently. Print it to a new PDF first."
 )
 _HARMLESS = ("Xref table not zero-indexed", "Superfluous whitespace", "Duplicate %%EOF")
+_LAYERS = "has layers: those that are hidden would show in a merged file. Print it to a new PDF first."
 _XFA = "has a second form in it (XFA), which some programs show in its place. Print it to a new PDF first."
 
 
@@ -40,6 +41,16 @@ def strict(data: bytes) -> PdfReader:
     if second:
         raise Refused(_XFA)
     return found
+
+
+def must_have_no_layers(found: PdfReader) -> None:
+    """Raise Refused for one with layers: which of them are hidden stands in its catalogue, which no merging keeps."""
+    try:
+        layers = "/OCProperties" in found.root_object
+    except BROKEN as error:
+        raise Refused(_DIFFERENT) from error
+    if layers:
+        raise Refused(_LAYERS)
 
 
 def _objects(found: PdfReader) -> Iterator[IndirectObject]:

@@ -120,6 +120,32 @@ def test_an_ordinary_pdf_says_the_same_after_it_was_written_anew(data: bytes) ->
     assert seen(pdf.merged([data, lease()])[0]) == seen(data) + seen(lease())
 
 
+def dark(data: bytes) -> int:
+    """How many dark spots the first page has, as PDFium draws it."""
+    with pypdfium2.PdfDocument(data)[0].render().to_pil().convert("L") as picture:
+        return sum(picture.histogram()[:128])
+
+
+def layered() -> bytes:
+    """A page with a text and a black bar, which is on a layer that is hidden."""
+    bar = b"/OC /L BDC 0 0 300 40 re f EMC"
+    page = PAGE.replace(b"/Resources<<", b"/Resources<</Properties<</L 7 0 R>>") % b"/Contents[5 0 R 6 0 R]"
+    hidden = b"/Type/Catalog/OCProperties<</OCGs[7 0 R]/D<</OFF[7 0 R]>>>>"
+    field = b"<</FT/Tx/T(name)/V(1)%s>>" % WIDGET
+    bars = b"<</Length %d>>stream\n%s\nendstream" % (len(bar), bar)
+    catalog = (CATALOG % b"").replace(b"/Type/Catalog", hidden)
+    return drawn(catalog, PAGES, page, field, stream(ONE), bars, b"<</Type/OCG/Name(draft)>>")
+
+
+def test_layers_stay_hidden_where_a_form_is_filled_and_are_not_merged() -> None:
+    assert dark(layered()) < 1_000 < dark(layered().replace(b"/OFF", b"/OFX"))
+    assert dark(pdf.filled(layered(), {"name": "Bob"})) < 1_000
+    with pytest.raises(
+        Refused, match=r"^cannot be made: file 2 has layers: .* Print it to a new PDF first\.$"
+    ):
+        pdf.merged([lease(), layered()])
+
+
 async def test_a_page_that_says_a_thing_twice_is_refused_before_there_is_a_card(tmp_path: Path) -> None:
     root = folder(tmp_path)
     (root / "a.pdf").write_bytes(lease(b"/Contents 6 0 R/Contents 5 0 R"))
