@@ -273,9 +273,12 @@ def merge(roots: Roots, call: MergeCall) -> Built:
         item.model_copy(update={"name": f"{item.name}, {pages} page{'s' if pages > 1 else ''}"})
         for (_, _, item), pages in zip(found, told["pages"], strict=True)
     ]
-    inside = ", ".join(told["inside"])[:200]
-    note = f" (left out: the files inside of them, {inside})" if inside else ""
-    return Built(goal, items, made, sum(told["pages"]), note=note)
+    inside, signed = ", ".join(told["inside"])[:200], ", ".join(found[n - 1][0] for n in told["signed"])[:200]
+    notes = [
+        f" (left out: the files inside of them, {inside})" if inside else "",
+        f" (no signature holds in the new file: signed is {signed})" if signed else "",
+    ]
+    return Built(goal, items, made, sum(told["pages"]), note="".join(notes))
 
 
 def fill(roots: Roots, call: FillCall) -> Built:

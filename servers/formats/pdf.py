@@ -162,6 +162,7 @@ def _changed(blocks: Sequence[Block], change: Callable[[Text], Text]) -> list[Bl
 MOST_PAGES = 2_000
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127])  # signs of a font, not of a text
 BROKEN = pdf_sound.BROKEN
+_SIGNED = "is signed, and filling it in would make that signature worthless. Take a copy that nobody has signed yet."
 
 
 def reader(data: bytes) -> PdfReader:
@@ -204,14 +205,16 @@ def _in_order(document: pypdfium2.PdfDocument, number: int) -> str:
     return unicodedata.normalize("NFKC", said)
 
 
-def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
-    """All pages in order, and how many each file gave. Fields of forms that have one name are told apart: they would be
-    one field, with the value of the last. A file that programs may read differently, or with layers, is refused."""
-    writer, counts, taken = PdfWriter(), [], set[str]()
+def merged(files: Sequence[bytes]) -> tuple[bytes, list[int], list[int]]:
+    """All pages in order, how many each file gave, and the numbers of those that are signed. Fields of forms that have
+    one name are told apart: they would be one field, with the value of the last. A file that programs may read
+    differently, or with layers, is refused."""
+    writer, counts, signed, taken = PdfWriter(), list[int](), list[int](), set[str]()
     for n, data in enumerate(files, 1):
         try:
             found = _sound(data)
             pdf_sound.must_have_no_layers(found)
+            signed += [n] if pdf_sound.is_signed(found) else []
             names = {name.partition(".")[0] for name in found.get_fields() or {}}
             if names & taken:
                 found.add_form_topname(f"file {n}")
@@ -226,7 +229,7 @@ def merged(files: Sequence[bytes]) -> tuple[bytes, list[int]]:
             raise Refused(f"would have more than {MOST_PAGES:,} pages. Take fewer files.")
     made = _bytes(writer)
     pdf_sound.must_say_the_same(files, made)
-    return made, counts
+    return made, counts, signed
 
 
 def _sound(data: bytes) -> PdfReader:
@@ -265,8 +268,10 @@ def _field(field: Any) -> dict[str, Any]:
 
 
 def filled(data: bytes, values: dict[str, str]) -> bytes:
-    """The PDF with these values in its form. One that programs may read differently is refused."""
+    """The PDF with these values in its form. One that is signed, or that programs may read differently, is refused."""
     found, known = _sound(data), fields(data)
+    if pdf_sound.is_signed(found):
+        raise Refused(_SIGNED)
     chosen = {name: _value(name, value, known) for name, value in values.items()}
     try:
         writer = PdfWriter(clone_from=found)

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pypdfium2
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
-from pypdf.generic import IndirectObject
+from pypdf.generic import DictionaryObject, IndirectObject
 
 from servers.sandbox.protocol import Refused
 
@@ -51,6 +51,25 @@ def must_have_no_layers(found: PdfReader) -> None:
         raise Refused(_DIFFERENT) from error
     if layers:
         raise Refused(_LAYERS)
+
+
+def is_signed(found: PdfReader) -> bool:
+    """Whether somebody signed it: whatever is written anew is not what the signature is about."""
+    try:
+        return any(_is_signed(found.get_object(one)) for one in _objects(found))
+    except BROKEN as error:
+        raise Refused(_DIFFERENT) from error
+
+
+def _is_signed(field: object) -> bool:
+    """Whether it is a field with a signature; a part of one may leave it to the whole what kind it is."""
+    if not isinstance(field, DictionaryObject):
+        return False
+    value = field.get("/V")
+    signature = value.get_object() if value is not None else None
+    return isinstance(signature, DictionaryObject) and (
+        field.get("/FT") == "/Sig" or "/ByteRange" in signature
+    )
 
 
 def _objects(found: PdfReader) -> Iterator[IndirectObject]:

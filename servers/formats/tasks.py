@@ -363,9 +363,10 @@ def _as_table(rows: list[list[tables.Cell]], to: str) -> tuple[str, bytes]:
 
 
 def merge(*files: bytes) -> Result:
-    """Several PDFs in one. Told is how many pages each gave, and which files inside of it are left out."""
-    made, pages = pdf.merged(files)
-    return {"pages": pages, "inside": [name for data in files for name in pdf_beside.inside(data)]}, made
+    """Several PDFs in one. Told is how many pages each gave, which are signed, and which files inside are left out."""
+    made, pages, signed = pdf.merged(files)
+    inside = [name for data in files for name in pdf_beside.inside(data)]
+    return {"pages": pages, "signed": signed, "inside": inside}, made
 
 
 def fields(data: bytes) -> Result:

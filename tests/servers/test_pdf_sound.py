@@ -146,6 +146,39 @@ def test_layers_stay_hidden_where_a_form_is_filled_and_are_not_merged() -> None:
         pdf.merged([lease(), layered()])
 
 
+SIGNATURE = b"/V<</Type/Sig/ByteRange[0 1 2 3]/Contents<00>>>"
+
+
+def signed(kind: bytes = b"/FT/Sig", value: bytes = SIGNATURE) -> bytes:
+    """A page with a field for a signature, and one for a name."""
+    field = b"<<%s/T(name)/V(1)%s>>" % (b"/FT/Tx", WIDGET)
+    catalog = (CATALOG % b"").replace(b"[4 0 R]", b"[4 0 R 6 0 R]")
+    return drawn(
+        catalog, PAGES, PAGE % b"/Contents 5 0 R", field, stream(ONE), b"<<%s/T(s)%s>>" % (kind, value)
+    )
+
+
+@pytest.mark.parametrize("data", [signed(), signed(value=b"/V<</Name(Ann)>>"), signed(kind=b"")])
+async def test_a_signed_pdf_is_not_filled_and_a_merge_says_what_becomes_of_it(
+    tmp_path: Path, data: bytes
+) -> None:
+    root = folder(tmp_path)
+    (root / "a.pdf").write_bytes(data)
+    (root / "b.pdf").write_bytes(lease())
+    async with gated(tmp_path / "logs", "document", server([root])) as gate:
+        call = {"path": "a.pdf", "values": {"name": "Bob"}, "destination": "c.pdf"}
+        assert "is signed, and filling it in" in await gate.refused("fill_pdf_form", **call)
+        merge = {"sources": ["b.pdf", "a.pdf"], "destination": "c.pdf"}
+        plan = await gate("preview_document", make="merge_pdfs", call=merge)
+    assert plan["note"] == " (no signature holds in the new file: signed is a.pdf)"
+
+
+def test_a_field_that_nobody_has_signed_yet_hinders_nothing() -> None:
+    unsigned = signed(value=b"")
+    assert pdf.fields(pdf.filled(unsigned, {"name": "Bob"}))["name"]["value"] == "Bob"
+    assert pdf.merged([unsigned, lease()])[2] == []
+
+
 async def test_a_page_that_says_a_thing_twice_is_refused_before_there_is_a_card(tmp_path: Path) -> None:
     root = folder(tmp_path)
     (root / "a.pdf").write_bytes(lease(b"/Contents 6 0 R/Contents 5 0 R"))
