@@ -217,10 +217,11 @@ def convert(roots: Roots, call: ConvertCall) -> Built:
     args = {"ending": kind, "to": to, "title": title}
     told, made = answered(Job("formats.convert", [data], args, scratch=True), said)
     difference = _difference(goal, to, made)
+    guessed = "; it ".join(filter(None, [tracked(told["found"], "both"), told["guessed"]]))
     said_of_it = [
         formulas.note(told.get("formulas", 0)),
         _left_out(told.get("left_out", [])),
-        f" (it {told['guessed']})" if told["guessed"] else "",
+        f" (it {guessed})" if guessed else "",
         " (what changes in it is too much to be shown)" if difference is None else "",
     ]
     return Built(goal, [item], made, told.get("pages", 0), difference or "", "".join(said_of_it))

@@ -118,7 +118,9 @@ class Tools:
     def read_spreadsheet(
         self,
         path: Annotated[str, Field(description="An .xlsx, .csv or .tsv file in the allowed folders.")],
-        sheet: Annotated[str, Field(max_length=100, description="The sheet. Empty: the first.")] = "",
+        sheet: Annotated[
+            str, Field(max_length=100, description="The sheet. Empty: the first that is shown.")
+        ] = "",
         first_row: Annotated[int, Field(ge=1, le=100_000, description="1 is the top row.")] = 1,
         limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows at most.")] = 500,
     ) -> Sheet:

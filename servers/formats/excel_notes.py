@@ -16,7 +16,8 @@ from servers.sandbox.protocol import Refused
 def notes(data: bytes) -> dict[str, list[str]]:
     """The comments on the cells of each sheet, as lines."""
     try:
-        return {name: lines for name, path in office.sheet_parts(data) if (lines := [*_of_sheet(data, path)])}
+        parts = office.sheet_parts(data)
+        return {sheet.name: lines for sheet in parts if (lines := [*_of_sheet(data, sheet.path)])}
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
         raise Refused("has comments that cannot be read. Save it anew.") from error
 

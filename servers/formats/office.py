@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax import SAXException
 from xml.sax.handler import ContentHandler
 
@@ -100,13 +100,39 @@ def sheet_names(data: bytes) -> list[str]:
         book.close()
 
 
-def sheet_parts(data: bytes) -> list[tuple[str, str]]:
-    """The names of the sheets with cells, and of the parts of the package that they are in."""
+class SheetPart(NamedTuple):
+    """A sheet with cells, and the part of the package that it is in."""
+
+    name: str
+    path: str
+    is_shown: bool
+
+
+def sheet_parts(data: bytes) -> list[SheetPart]:
+    """The sheets with cells, and where each is."""
     book = _book(data)
     try:
-        return [(sheet.title, sheet._worksheet_path) for sheet in book.worksheets]
+        return [SheetPart(page.title, page._worksheet_path, _is_shown(page)) for page in book.worksheets]
     finally:
         book.close()
+
+
+def first_sheet(data: bytes) -> str:
+    """The name of the first sheet with cells that is shown."""
+    book = _book(data)
+    try:
+        return _first(book)
+    finally:
+        book.close()
+
+
+def _first(book: Any) -> str:
+    shown = [*filter(_is_shown, book.worksheets), *book.worksheets]
+    return str(shown[0].title)
+
+
+def _is_shown(page: Any) -> bool:
+    return bool(page.sheet_state == "visible")
 
 
 def _book(data: bytes) -> Any:
@@ -126,7 +152,7 @@ def _book(data: bytes) -> Any:
 def sheet_cells(data: bytes, sheet: str) -> tuple[str, Iterator[list[Cell]]]:
     book = _book(data)
     names = [page.title for page in book.worksheets]
-    name = sheet or names[0]
+    name = sheet or _first(book)
     if name in {page.title for page in book.chartsheets}:
         raise Refused(
             f"has a chart for its sheet “{name}”, without cells. Sheets with cells: {', '.join(names)}."
@@ -195,10 +221,10 @@ def _forward(numbers: Sequence[int]) -> None:
 def unworked(data: bytes, sheet: str | None = None) -> str:
     """What is to be said of formulas whose value is not in the file, and of charts, as the end of a sentence.
 
-    `sheet`: only those of this one, "" for the first; None for all.
+    `sheet`: only those of this one, "" for the first that is shown; None for all.
     """
     book = _book(data)
-    one = book.worksheets[0].title if sheet == "" else sheet
+    one = _first(book) if sheet == "" else sheet
     empty, told = list[str](), 0
     with opened(data) as archive:
         for page in book.worksheets:

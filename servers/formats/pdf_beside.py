@@ -50,6 +50,12 @@ def _pages(said: str, numbers: list[int]) -> str:
     return f"{said} on page {named}{more}"
 
 
+def layers(data: bytes) -> str:
+    """What is to be said of layers, as the end of a sentence; "" where there are none."""
+    has_some = "/OCProperties" in pdf.reader(data).root_object
+    return "has layers, of which those that are hidden are read too" if has_some else ""
+
+
 def inside(data: bytes) -> list[str]:
     """The names of the files that are in a PDF."""
     return [str(name)[:60] for name in pdf.reader(data).attachments]

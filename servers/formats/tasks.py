@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from functools import reduce
 from itertools import chain
@@ -14,6 +16,7 @@ from servers import formulas
 from servers.formats import (
     captions,
     excel_notes,
+    hidden,
     html,
     markdown,
     office,
@@ -73,7 +76,7 @@ def _pages(data: bytes) -> tuple[str, int, str]:
         f"{page.rstrip()}\n\n{other}\n".lstrip() if other else page
         for page, other in zip(pages, more, strict=True)
     ]
-    said = [_unread(pages), pdf_beside.pictured(data, pages), unread, _turned(whole)]
+    said = [_unread(pages), pdf_beside.pictured(data, pages), pdf_beside.layers(data), unread, _turned(whole)]
     return "\n\f\n".join(whole), len(pages), reduce(_both, said)
 
 
@@ -93,7 +96,7 @@ def _noted(data: bytes, sheet: str | None) -> str:
     if sheet is None:
         return ""
     every = excel_notes.notes(data)
-    many = len(every.get(sheet or office.sheet_names(data)[0], []))
+    many = len(every.get(sheet or office.first_sheet(data), []))
     return (
         f"has {many:,} comment{'s' if many > 1 else ''} on its cells, which reading its text shows"
         if many
@@ -128,7 +131,10 @@ def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
     )
 
 
-def _sheets(data: bytes) -> list[tuple[str, list[list[tables.Cell]], list[str]]]:
+_SheetText = tuple[str, list[list[tables.Cell]], list[str]]
+
+
+def _sheets(data: bytes) -> list[_SheetText]:
     """Every sheet that says something, with its name where there are several, and what is noted on its cells."""
     names, notes = office.sheet_names(data), excel_notes.notes(data)
     found = [(name, _whole(data, ".xlsx", name), notes.get(name, [])) for name in names]
@@ -140,8 +146,8 @@ def _sheet_text(name: str, rows: list[list[tables.Cell]], noted: list[str]) -> s
     return "\n".join(filter(None, parts))
 
 
-def _sheet_blocks(data: bytes) -> Iterator[Block]:
-    for name, rows, noted in _sheets(data):
+def _sheet_blocks(sheets: Iterable[_SheetText]) -> Iterator[Block]:
+    for name, rows, noted in sheets:
         yield from [Block("heading", unstyled(name), 1)] if name else []
         yield from [table(rows)] if rows else []
         yield from (Block("paragraph", unstyled(line)) for line in noted)
@@ -253,24 +259,41 @@ def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result
     return {"sheet": named, "sheets": every, "rows": rows, "more": more, "guessed": guess}, b""
 
 
+@dataclass
+class _Seen:
+    """What came by while a file was read: names that stand twice; changes, comments and hidden parts of it."""
+
+    doubled: tables.Doubled = field(default_factory=tables.Doubled)
+    found: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def told(self) -> str:
+        return _both(hidden.told(self.found["hidden"], self.found["comments"]), self.doubled.told)
+
+
 def convert(data: bytes, ending: str, to: str, title: str) -> Result:
-    """A document in another format."""
-    doubled = tables.Doubled()
+    """A document in another format. Told is what is to be said of what is written beside what the source shows."""
+    seen = _Seen()
     if to in (".csv", ".tsv", ".xlsx", ".json"):
-        rows, beside = _rows(data, ending, doubled)
-        others = office.sheet_names(data)[1:] if ending == ".xlsx" else []
+        rows, beside = _rows(data, ending, seen)
+        others = _other_sheets(data) if ending == ".xlsx" else []
         counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
         renamed, made = _as_table(rows, to)
-        guess = reduce(_both, [_guessed(data, ending, ""), doubled.told, beside, renamed])
-        return {"formulas": counted, "left_out": others, "guessed": guess}, made
+        guess = reduce(_both, [_guessed(data, ending, ""), seen.told, beside, renamed])
+        return {"formulas": counted, "left_out": others, "found": seen.found, "guessed": guess}, made
     if ending == ".pdf":
         read, found = text(data, ending)
         guess, blocks = read["guessed"], from_plain(found.decode())
     else:
-        blocks = _blocks(data, ending, doubled)
-        guess = _both(_guessed(data, ending), doubled.told)
+        blocks = _blocks(data, ending, seen)
+        guess = _both(_guessed(data, ending), seen.told)
     told, made = _made(blocks, to, title)
-    return {**told, "guessed": guess}, made
+    return {**told, "found": seen.found, "guessed": guess}, made
+
+
+def _other_sheets(data: bytes) -> list[str]:
+    first = office.first_sheet(data)
+    return [name for name in office.sheet_names(data) if name != first]
 
 
 def make(content: str, to: str, title: str, lenient: bool = False) -> Result:
@@ -289,37 +312,46 @@ def _made(blocks: Sequence[Block], to: str, title: str, lenient: bool = False) -
     return {}, (markdown.write(blocks) if to == ".md" else to_plain(blocks)).encode()
 
 
-def _blocks(data: bytes, ending: str, doubled: tables.Doubled | None = None) -> list[Block]:
+def _blocks(data: bytes, ending: str, seen: _Seen | None = None) -> list[Block]:
+    seen = seen or _Seen()
     match ending:
         case ".pdf":
             return from_plain(text(data, ending)[1].decode())
         case ".docx":
-            return word.read(data)[0]
+            blocks, found = word.read(data)
+            seen.found.update(found)
+            return blocks
         case ".md":
             return markdown.read(tables.decoded(data))
         case ".html" | ".htm":
-            return html.read(tables.decoded(data))
+            page = tables.decoded(data)
+            seen.found["hidden"] += hidden.in_page(page)
+            return html.read(page)
         case ".xlsx":
-            return [*_sheet_blocks(data)]
+            sheets = _sheets(data)
+            seen.found["hidden"] += hidden.in_book(data)
+            seen.found["comments"] += sum(len(noted) for _, _, noted in sheets)
+            return [*_sheet_blocks(sheets)]
         case ".csv" | ".tsv" | ".json":
-            return [table(_rows(data, ending, doubled)[0])]
+            return [table(_rows(data, ending, seen)[0])]
         case _:
             return from_plain(tables.decoded(data))
 
 
-def _rows(
-    data: bytes, ending: str, doubled: tables.Doubled | None = None
-) -> tuple[list[list[tables.Cell]], str]:
+def _rows(data: bytes, ending: str, seen: _Seen | None = None) -> tuple[list[list[tables.Cell]], str]:
     """The one table of a file, and what is to be said of what stands beside it, as the end of a sentence. Raises
     Refused when there is none, or several."""
+    seen = seen or _Seen()
     if ending == ".json":
-        return tables.json_rows(tables.decoded(data), doubled), ""
+        return tables.json_rows(tables.decoded(data), seen.doubled), ""
     beside = 0
+    if ending == ".xlsx":
+        seen.found["hidden"] += hidden.in_book(data, office.first_sheet(data))
     if ending in (".csv", ".tsv", ".xlsx"):
         rows = _whole(data, ending, "")
         found = [rows] if rows else []
     else:
-        blocks = _blocks(data, ending)
+        blocks = _blocks(data, ending, seen)
         beside = sum(block.kind not in ("table", "break") for block in blocks)
         found = [[[plain(cell) for cell in row] for row in block.rows] for block in blocks if block.rows]
     if len(found) != 1:

@@ -31,7 +31,7 @@ _GONE = {"accepted": "deleted", "rejected": "inserted"}
 
 
 def read(data: bytes, changes: str = "both") -> tuple[list[Block], dict[str, int]]:
-    """The blocks of a Word file, and how many changes and comments it has.
+    """The blocks of a Word file, and how many changes, comments and hidden parts it has.
 
     `changes` that nobody accepted yet: accepted, rejected, or both, which marks them. Raises Refused for a file that is
     broken or a bomb.
@@ -170,9 +170,11 @@ class _Reader:
 
     def _table(self, node: Any) -> Block:
         rows = []
+        self.found["hidden"] += value_of(node, "tblPr/tblStyle") in self._hiding
         for row in _within(node, "tr"):
             changed = [_CHANGES[_name(one)] for one in _any(row.find(qn("w:trPr"))) if _name(one) in _CHANGES]
             self.found.update(changed)
+            self.found["hidden"] += any(map(_is_on, row.iterfind(f"{qn('w:trPr')}/{qn('w:hidden')}")))
             cells = [cell for each in _within(row, "tc") for cell in self._cell(each, frozenset(changed))]
             before = value_of(row, "trPr/gridBefore")
             if _GONE.get(self.changes) not in changed:
@@ -214,7 +216,8 @@ class _Reader:
                 child, style, rel.target_ref if rel is not None and rel.is_external else link
             )
         elif name == "r":
-            runs = self._runs(child, style | _styled_as(child.find(qn("w:rPr"))), link)
+            runs = [*self._runs(child, style | _styled_as(child.find(qn("w:rPr"))), link)]
+            self.found["hidden"] += any(run.text.strip() for run in runs) and self._hides(child)
             above = value_of(child.find(qn("w:rPr")), "vertAlign") == "superscript"
             yield from (run._replace(text=raised(run.text)) if above else run for run in runs)
         elif name == "ffData":
@@ -225,6 +228,34 @@ class _Reader:
             yield from in_line(name, parts, _said_before(child), stacked)
         elif name not in ("pPr", "rPr"):
             yield from self._runs(child, style, link)
+
+    def _hides(self, run: Any) -> bool:
+        """Whether Word hides a run: it says so itself, or a style does."""
+        own = run.find(f"{qn('w:rPr')}/{qn('w:vanish')}")
+        if own is not None:
+            return _is_on(own)
+        paragraph = next(run.iterancestors(qn("w:p")), None)
+        keys = (value_of(run, "rPr/rStyle"), value_of(paragraph, "pPr/pStyle"))
+        return self._all_hidden or any(key in self._hiding for key in keys)
+
+    @cached_property
+    def _hiding(self) -> set[str]:
+        """The styles that hide what has them, or are based on one that does."""
+        styles = self.document.styles.element.iter(qn("w:style"))
+        found = {one.get(qn("w:styleId"), "") for one in styles if any(map(_is_on, one.iter(qn("w:vanish"))))}
+        for _ in range(10):
+            found |= {key for key, style in self._styles.items() if style.above in found}
+        return found
+
+    @cached_property
+    def _all_hidden(self) -> bool:
+        """Whether a style that needs no name hides what has no other."""
+        root = self.document.styles.element
+        usual = [one for one in root.iter(qn("w:style")) if one.get(qn("w:default")) in ("1", "true", "on")]
+        general = root.find(qn("w:docDefaults"))
+        return any(one.get(qn("w:styleId"), "") in self._hiding for one in usual) or (
+            general is not None and any(map(_is_on, general.iter(qn("w:vanish"))))
+        )
 
     def _changed(self, node: Any, style: frozenset[str], link: str) -> Iterator[Run]:
         change = _CHANGES[_name(node)]
@@ -329,6 +360,10 @@ class _Style:
     above: str = ""
 
 
+def _is_on(switch: Any) -> bool:
+    return switch.get(qn("w:val"), "1") not in ("0", "false", "off")
+
+
 def _alternatives(node: Any) -> list[Any]:
     """The first alternative, and the others that have words which are not just its own."""
     several = [one for one in node if _name(one) in ("Choice", "Fallback")]
@@ -380,11 +415,7 @@ def _within(node: Any, name: str) -> Iterator[Any]:
 
 
 def _styled_as(node: Any) -> frozenset[str]:
-    on = {
-        _SWITCHES.get(_name(one), "")
-        for one in _any(node)
-        if one.get(qn("w:val")) not in ("0", "false", "off")
-    }
+    on = {_SWITCHES.get(_name(one), "") for one in _any(node) if _is_on(one)}
     on |= {"code"} if value_of(node, "rFonts", "ascii") in _MONOSPACED else set()
     return frozenset(on - {""})
 
