@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pypdf import PdfWriter
 from pypdf.generic import ArrayObject, NameObject, PdfObject
 
+from servers.formats import form_looks
 from servers.formats.pdf_sound import warnings_of_pypdf
 from servers.sandbox.protocol import Refused
 
@@ -50,19 +51,40 @@ def fill(writer: PdfWriter, chosen: dict[str, str]) -> None:
 
 def _fill(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
     """Raises Refused where some programs would show another value than is written."""
-    if any("/RV" in one for one in _above(widget.annotation)):
+    above = list(_above(widget.annotation))
+    if any("/RV" in one for one in above):
         raise Refused(f"has formatted text in the field “{name}”, which would stay. Fill it by hand.")
+    if _at(_holder(widget.annotation), "/FT") == "/Btn":
+        return _write(writer, widget, name, value)
+    most = next((int(one["/MaxLen"]) for one in above if "/MaxLen" in one), len(value))
+    if len(value) > most:
+        raise Refused(f"has room for {most} letters in the field “{name}”. Give a shorter value.")
+    if len(value.splitlines()) > 1 and form_looks.is_one_line(_holder(widget.annotation)):
+        raise Refused(f"has one line for the field “{name}”. Give a value of one line.")
+    form = _at(writer._root_object, "/AcroForm", {})
+    for size in (form_looks.size(form, above), form_looks.FITTING):
+        with form_looks.own_font(form, widget.annotation, size):
+            look = _look(writer, widget, name, value)
+        if form_looks.is_list(_holder(widget.annotation)) or form_looks.shows(look, value):
+            return None
+    raise Refused(f"has no room for “{value[:60]}” in the field “{name}”. Give a shorter value.")
+
+
+def _look(writer: PdfWriter, widget: Widget, name: str, value: str) -> Any:
+    """Make a new look for a text: pypdf writes over one that others may share."""
+    widget.annotation.pop("/AP", None)
     with warnings_of_pypdf() as heard:
         _write(writer, widget, name, value)
     if any("not supported by font encoding" in said for said in heard):
         raise Refused(f"has no font for some letters of “{value[:60]}” in “{name}”. Fill it by hand.")
+    look = widget.annotation["/AP"]["/N"].get_object()
+    form_looks.unclip(look)
+    return look
 
 
 def _write(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
-    """Let pypdf see this widget alone, and make a new look for its text: it writes over one that others may share."""
+    """Let pypdf see this widget alone."""
     page, annotation = widget.page, widget.annotation
-    if _holder(annotation).get("/FT") != "/Btn":
-        annotation.pop("/AP", None)
     all_of_them = page.raw_get("/Annots")
     page[NameObject("/Annots")] = ArrayObject([annotation])
     try:

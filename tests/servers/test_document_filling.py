@@ -6,10 +6,13 @@ import io
 from pathlib import Path
 from typing import Any
 
+import pypdfium2
 import pytest
 from pypdf import PdfReader
 
 from servers.document import server
+from servers.formats import pdf
+from servers.sandbox.protocol import Refused
 from tests.servers.gate_around_server import Gate, gated
 
 PARTS = (
@@ -137,3 +140,81 @@ def folder(tmp_path: Path) -> Path:
     root = tmp_path / "files"
     root.mkdir()
     return root
+
+
+def with_field(
+    more: bytes = b"", look: bytes = b"(/Helv 9 Tf 0 g)", font: bytes = b"", to_unicode: bytes = b""
+) -> bytes:
+    """A form with one field, whose font has this besides."""
+    fonts = b"/DR<</Font<</Helv<</Type/Font/Subtype/Type1/BaseFont/Helvetica%s>>>>>>" % font
+    field = b"<</FT/Tx/T(sum)/V(1)/Subtype/Widget/Type/Annot/F 4/Rect[0 0 90 20]/DA%s%s>>" % (look, more)
+    return drawn(
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<<%s/Fields[4 0 R]>>>>" % fonts,
+        PARTS[1],
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 90 20]/Annots[4 0 R]>>",
+        field,
+        b"<</Length %d>>stream\n%s\nendstream" % (len(to_unicode), to_unicode),
+    )
+
+
+def picture(data: bytes) -> bytes:
+    """The first page as PDFium draws it, with its form."""
+    document = pypdfium2.PdfDocument(data)
+    document.init_forms()
+    return document[0].render(scale=2, may_draw_forms=True).to_pil().tobytes()
+
+
+NINE = b"/Encoding<</Differences[49/nine]>>/ToUnicode 5 0 R"
+ONE = b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <20> <7e> <0020> endbfrange"
+FORMS = {
+    "a font that draws a nine for a one": with_field(font=NINE, to_unicode=ONE),
+    "a font of its own field": with_field(b"/DR<</Font<</Helvetica<</Subtype/Type1/BaseFont/Symbol>>>>>>"),
+    "white": with_field(look=b"(/Helv 9 Tf 1 g)"),
+    "drawn nowhere": with_field(look=b"(/Helv 9 Tf 3 Tr 1 0 0 1 900 900 Tm 0 g)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
+def test_a_field_shows_the_value_that_is_written_whatever_its_form_says(data: bytes) -> None:
+    plain = pdf.filled(with_field(), {"sum": "1000"})
+    assert picture(plain) != picture(pdf.filled(with_field(), {"sum": "9000"}))
+    assert picture(pdf.filled(data, {"sum": "1000"})) == picture(plain)
+
+
+@pytest.mark.parametrize("look", [b"(/Helv 60 Tf)", b"(/Helv 0.1 Tf)", b"(Tf)"])
+def test_a_size_in_which_a_value_is_not_seen_is_replaced(look: bytes) -> None:
+    fitting = pdf.filled(with_field(look=b"(/Helv 0 Tf)"), {"sum": "1000"})
+    assert picture(pdf.filled(with_field(look=look), {"sum": "1000"})) == picture(fitting)
+
+
+COMB, LONG = b"/Ff 16777216", "1000000 and no more than that, this year"
+
+
+@pytest.mark.parametrize(
+    ("data", "value", "why"),
+    [
+        (with_field(b"/MaxLen 3" + COMB), "1000", "has room for 3 letters in the field “sum”"),
+        (with_field(b"/MaxLen 3"), "1000", "has room for 3 letters in the field “sum”"),
+        (with_field(b"/Ff 4096"), 300 * "1 ", "has no room for"),
+        (with_field(), 2 * LONG, f"has no room for “{LONG}.{{20}}” in the field “sum”"),
+        (with_field(), "1\n2", "has one line for the field “sum”"),
+    ],
+)
+def test_a_value_that_would_be_cut_off_is_refused(data: bytes, value: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        pdf.filled(data, {"sum": value})
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (with_field(b"/MaxLen 4" + COMB), "1000"),
+        (with_field(b"/Ff 4096"), "two lines\nand more words"),
+        (with_field(), "-5 % (é) €"),
+        (with_field(), ""),
+        (with_field(), "Łódź"),
+    ],
+)
+def test_a_value_that_fits_is_written(data: bytes, value: str) -> None:
+    made = pdf.filled(data, {"sum": value})
+    assert pdf.fields(made)["sum"]["value"] == value
