@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_LONGEST = 1_000  # characters of a cell that are looked at
+_LONGEST = 40_000  # characters of a cell that are looked at: more than any spreadsheet program takes
 # At the beginning of a cell, or behind what another country's program takes for the next cell. A sign alone begins
-# numbers, telephone numbers and lists, so behind it a function or a call of another program is looked for.
+# numbers, telephone numbers and lists, so behind it a function or a call of another program is looked for, also on the
+# next lines. Functions have names in the language of the program.
 _BEGIN = r"(?:^|[;,|\t\r\n])[\s\"'\ufeff]{0,9}"
-_EQUALS = re.compile(_BEGIN + r"[=\uff1d](?!=)\s{0,9}[^=\s]")
+_EQUALS = re.compile(_BEGIN + r"[=\uff1d](?!=)\s*+[^=\s]")
 _SIGN = re.compile(_BEGIN + r"[+@\uff0b\uff0d\uff20-]")
-_CALL = re.compile(r"[A-Za-z.]\s{0,9}\(|[|!]")
-_LINE_ENDS = re.compile(r"[\r\n]")
+_CALL = re.compile(r"[^\W\d_]\d{0,9}\.?\s{0,9}\(|[|!]")
 
 
 def formulas(rows: Iterable[Iterable[object]]) -> int:
@@ -25,12 +25,9 @@ def is_formula(cell: object) -> bool:
     if not isinstance(cell, str):
         return False
     begin = cell[:_LONGEST]
-    return _EQUALS.search(begin) is not None or any(map(_calls, _LINE_ENDS.split(begin)))
-
-
-def _calls(line: str) -> bool:
-    sign = _SIGN.search(line)
-    return sign is not None and _CALL.search(line, sign.end()) is not None
+    sign = _SIGN.search(begin)
+    called = sign is not None and _CALL.search(begin, sign.end()) is not None
+    return called or _EQUALS.search(begin) is not None
 
 
 def note(count: int) -> str:

@@ -354,6 +354,8 @@ async def test_a_csv_file_is_written_as_it_was_shown(tmp_path: Path) -> None:
         '=HYPERLINK("http://x.example","y")', "=1+1", " =1", "\t=1", "＝1", "+cmd|' /C calc'!A0", "-2+3+cmd|'x'!A0",
         "@SUM(A1:A2)", "-SUM(A1)", "a;=1", 'a","=1', "\ufeff=1", "x\n=1",
         "= 1+1", "=\tcmd|x!A", "=\u00a0HYPERLINK(1)", "+" + "1+" * 101 + "cmd|' /C calc'!A0",
+        "+ГИПЕРССЫЛКА(A1)", "+KÖPRÜ(A1)", "+LOG10(A1)", "-1" + "+1" * 4_000 + "+SUM(A1)", "a" * 2_000 + ";=SUM(A1)",
+        "=" + " " * 20 + "SUM(A1)", "+1+\nSUM(A1)",
     ],
 )  # fmt: skip
 async def test_a_cell_that_begins_like_a_formula_is_said_on_the_card(tmp_path: Path, cell: str) -> None:
@@ -379,6 +381,8 @@ async def test_numbers_and_words_are_no_formulas(tmp_path: Path) -> None:
         "-",
         "x@y.example",
         "--- (none)",
+        "+49 (0) 30",
+        "-5 (net)",
         "== a ==",
         -2,
     ]
