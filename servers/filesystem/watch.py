@@ -28,6 +28,8 @@ MOST_NEWS = 50
 HOURS = 8  # for which the gate looks for changes
 LARGEST = 8 << 20  # bytes of them
 
+_OTHERWISE = "{} is watched {} the folders in it. Ask for that again, or stop watching it first."
+
 Mark = tuple[
     str, int, int, int, int
 ]  # kind, size, modified and changed in ns, inode: a write moves one of them
@@ -149,6 +151,8 @@ def begin(place: Place, recursive: bool, at: datetime) -> tuple[Watch, list[Chan
         if known is None and sum(name.endswith(".json") for name in os.listdir(folder)) >= MOST_WATCHES:
             raise ToolError(f"{MOST_WATCHES} folders are watched here already. Stop watching one first.")
         watch = known or Watch(path=place.inner, recursive=recursive, looks=[])
+        if watch.recursive != recursive:
+            raise ToolError(_OTHERWISE.format(place.said, "with" if watch.recursive else "without"))
         last = watch.looks[-1] if watch.looks else None
         fresh = Look(number=last.number + 1 if last else 1, at=at, seen=take(place, watch.recursive))
         watch.looks = [*watch.looks, fresh][-LOOKS_KEPT:]
@@ -285,6 +289,8 @@ class Watches:
         resume: Annotated[bool, Field(description="Bring back the watch that was ended last.")] = False,
     ) -> Watching:
         """Watch a folder: list_changes then says what changed since this look. Watching again is the next look."""
+        if resume and recursive:
+            raise ToolError("A watch is brought back as it was. Leave out recursive, or watch anew.")
         place = self.roots.find(path)
         watched, found = (resumed(place), []) if resume else begin(place, recursive, self.clock())
         changes, more = answers.fitting(found)
@@ -342,7 +348,10 @@ CARDS: dict[str, Card] = {
             "hours": HOURS,
         },
         recoverable="The watch is taken back",
-        undo=[call("unwatch_folder", path="{result.path}", look="{result.look}")],
+        undo=[
+            {"when": "{args.resume}", **call("unwatch_folder", path="{result.path}")},
+            {"unless": "{args.resume}", **call("unwatch_folder", path="{result.path}", look="{result.look}")},
+        ],
     ),
     "unwatch_folder": _card(
         "Stop watching folder",

@@ -232,7 +232,7 @@ async def test_a_watch_and_its_end_are_taken_back(tmp_path: Path) -> None:
         first = await gate.do("watch_folder", path="reports", recursive=True)
         after_first = kept()
         (root / "reports/q5.md").write_text("Q5\n")
-        second = await gate.do("watch_folder", path="reports")
+        second = await gate.do("watch_folder", path="reports", recursive=True)
         after_second = kept()
         ended = await gate.do("unwatch_folder", path="reports")
         assert kept() == []
@@ -246,6 +246,17 @@ async def test_a_watch_and_its_end_are_taken_back(tmp_path: Path) -> None:
         await gate.do("watch_folder", path="reports")
         assert not await gate.unchanged(first)
         assert "changed since" in await gate.undo_refused(first)
+
+
+async def test_a_watch_that_was_brought_back_is_ended_as_it_was(tmp_path: Path) -> None:
+    async with gate_around_server.gated(tmp_path / "logs", "filesystem", server([sample(tmp_path)])) as gate:
+        for _ in range(2):
+            await gate.do("watch_folder", path="reports")
+        await gate.do("unwatch_folder", path="reports")
+        resumed = await gate.do("watch_folder", path="reports", resume=True)
+        assert (await gate.undo(resumed))["ended"]
+        assert not (await gate("list_changes", path="reports"))["watched"]
+        assert (await gate("watch_folder", path="reports", resume=True))["look"] == 2
 
 
 def ages(root: Path) -> dict[str, int]:

@@ -89,6 +89,22 @@ async def test_a_watch_ends_and_says_what_else_is_watched(tmp_path: Path) -> Non
     assert (unknown["watched"], unknown["look"], unknown["watching"]) == (False, 0, ["other"])
 
 
+async def test_a_folder_is_watched_with_the_folders_in_it_or_without_and_not_otherwise(
+    tmp_path: Path,
+) -> None:
+    async with files(sample(tmp_path)) as ask:
+        await ask("watch_folder", path="reports")
+        assert "watched without the folders in it" in await ask.refused(
+            "watch_folder", path="reports", recursive=True
+        )
+        await ask("watch_folder", path="archive", recursive=True)
+        assert "watched with the folders in it" in await ask.refused("watch_folder", path="archive")
+        await ask("unwatch_folder", path="reports")
+        assert "brought back as it was" in await ask.refused(
+            "watch_folder", path="reports", recursive=True, resume=True
+        )
+
+
 async def test_what_cannot_be_watched_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "MOST_WATCHED", 1_100)
     root = sample(tmp_path)
