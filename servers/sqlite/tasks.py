@@ -99,7 +99,7 @@ def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> tuple[lis
     data = image(asked)
     with _done_at(asked, data, doing, moment) as (watch, now, touched):
         rows.record(touched)  # what no record holds is refused before it is shown
-        back = _may_be_copied(watch.base) and _turns_back(asked, data, (watch, now, touched))
+        back = _may_be_copied(watch.base) and _turns_back(asked, (watch, now, touched), moment)
     return _shown(asked, data, doing, moment, given, touched), back
 
 
@@ -116,8 +116,18 @@ def _done_at(
     asked: Asked, data: bytes, doing: Doing, moment: Moment
 ) -> Iterator[tuple[Watch, Base, list[Touched]]]:
     """A copy to which `doing` is done, with the database as it was, and the rows that differ."""
-    with opened(asked) as now, copied(data) as copy, closing(_nowhere()) as plain:
+    with opened(asked) as now:
         now.text_factory = str
+        with _done_to(asked, now, data, doing, moment) as (watch, touched):
+            yield watch, now, touched
+
+
+@contextmanager
+def _done_to(
+    asked: Asked, now: Base, data: bytes, doing: Doing, moment: Moment
+) -> Iterator[tuple[Watch, list[Touched]]]:
+    """The same of these bytes, which `now` is a connection to."""
+    with copied(data) as copy, closing(_nowhere()) as plain:
         limited(copy, asked.seconds)
         rows.settled(copy, moment.strict)
         stop(copy, plain, moment.at)
@@ -127,7 +137,7 @@ def _done_at(
         touched = watch.touched(now)
         copy.execute("COMMIT")
         _must_hold(asked, data, watch, touched)
-        yield watch, now, touched
+        yield watch, touched
 
 
 def _must_hold(asked: Asked, data: bytes, watch: Watch, touched: Sequence[Touched]) -> None:
@@ -161,17 +171,17 @@ def _may_be_copied(base: Base) -> bool:
     return bool(pages * size <= LARGEST_CHANGED)
 
 
-def _turns_back(asked: Asked, data: bytes, done: tuple[Watch, Base, list[Touched]]) -> bool:
-    """Whether the copy can be made again what the file is."""
-    watch, now, touched = done
+def _turns_back(asked: Asked, done: tuple[Watch, Base, list[Touched]], moment: Moment) -> bool:
+    """Whether `restore`, done to a copy of what the change leaves, makes it again what the file is."""
+    watch, was, touched = done
+    after, restoring = watch.base.serialize(), _restoring(asked, json.loads(rows.record(touched)), None)
     try:
-        watch.base.execute("PRAGMA foreign_keys=OFF")
-        watch.base.execute("BEGIN")
-        rows.put_back(watch, now, touched)
-        is_as_before = not watch.touched(now)
-        watch.base.execute("COMMIT")
-        _must_hold(asked, data, watch, [row.turned() for row in touched])
-        return is_as_before
+        with (
+            copied(after) as now,
+            _done_to(asked, now, after, restoring, Moment(moment.at, strict=False)) as (back, _),
+        ):
+            keys = {*back.seen(), *((row.shape, row.key) for row in touched)}
+            return all(exact(one.image(was, key)) == exact(one.image(back.base, key)) for one, key in keys)
     except (sqlite3.Error, Refused):
         return False
 
@@ -252,15 +262,25 @@ def _applied(changes: bytes) -> tuple[Doing, Given]:
 
 def restore(asked: Asked, given: bytes, *, at: str, expected: str | None) -> Answer:
     """Put the rows of a record back, on a copy. `expected`: digest of the rows now; None: as the change left them."""
-    kept = json.loads(given)
+    doing = _restoring(asked, json.loads(given), expected)
+    return _done(_made(asked, image(asked), doing, Moment(at, strict=False)))
+
+
+def _restoring(asked: Asked, kept: Sequence[Any], expected: str | None) -> Doing:
+    """What puts the rows of a record back."""
 
     def doing(watch: Watch, now: Base) -> None:
-        broken = _orphans(watch.base)
-        rows.put_back(watch, now, _as_they_were(watch, now, kept, expected))
-        if _orphans(watch.base) - broken:
-            raise Refused(f"Other rows of {asked.said} refer to these by now. Change those first.")
+        _put_back(asked, watch, now, _as_they_were(watch, now, kept, expected))
 
-    return _done(_made(asked, image(asked), doing, Moment(at, strict=False)))
+    return doing
+
+
+def _put_back(asked: Asked, watch: Watch, now: Base, touched: Sequence[Touched]) -> None:
+    """Raises Refused where rows would refer to nothing then that do not now."""
+    broken = _orphans(watch.base)
+    rows.put_back(watch, now, touched)
+    if _orphans(watch.base) - broken:
+        raise Refused(f"Other rows of {asked.said} refer to these by now. Change those first.")
 
 
 def _as_they_were(watch: Watch, now: Base, kept: Sequence[Any], expected: str | None) -> list[Touched]:
@@ -394,7 +414,7 @@ def preview_back(asked: Asked, given: bytes, *, at: str, most: int) -> Answer:
     kept, found = json.loads(given), standing(asked, given)[0]
 
     def doing(watch: rows.Watch, now: Base) -> None:
-        rows.put_back(watch, now, rows.read(kept, watch.tables))
+        _put_back(asked, watch, now, rows.read(kept, watch.tables))
 
     return _plan(trial(asked, doing, Moment(at, strict=False), frozenset()), found["state"], most)
 

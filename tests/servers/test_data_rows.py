@@ -360,6 +360,26 @@ async def test_a_trigger_that_forbids_the_way_back_is_told_before(tmp_path: Path
         assert "rows stay" in await gate.blind("write_sqlite", **delete({"a": 1}))
 
 
+KID = "CREATE TABLE kid(a INTEGER PRIMARY KEY, b REFERENCES t(a)); INSERT INTO kid VALUES (7, 99);"
+UNFIT = "CREATE TABLE kid(a INTEGER PRIMARY KEY); INSERT INTO kid VALUES (7); CREATE TABLE u(a, t REFERENCES u(a));"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [(KID, "refer to these"), (UNFIT + "INSERT INTO u VALUES (1, 2);", "foreign key mismatch")],
+    ids=["a row that refers to nothing", "a key that no row can refer to"],
+)
+async def test_a_way_back_that_foreign_keys_forbid_is_not_promised(
+    tmp_path: Path, more: str, why: str
+) -> None:
+    async with books(tmp_path, AB + more) as gate:
+        seen = await gate.look("write_sqlite", **delete({"a": 7}, "kid"))
+        assert seen.preview.undo.startswith("no")
+        done = await gate("write_sqlite", **delete({"a": 7}, "kid"))
+        assert why in await gate.refused("restore_rows", record=done["record"])
+    assert rows(tmp_path, "kid") == []
+
+
 async def test_a_row_that_others_came_to_need_is_not_taken_back(tmp_path: Path) -> None:
     async with books(tmp_path, AB + "CREATE TABLE kid(t REFERENCES t(a));") as gate:
         done = await gate.do("write_sqlite", **put(b="three"))
