@@ -217,7 +217,8 @@ def merged(files: Sequence[bytes]) -> tuple[bytes, list[int], list[int]]:
             signed += [n] if pdf_sound.is_signed(found) else []
             names = {name.partition(".")[0] for name in found.get_fields() or {}}
             if names & taken:
-                found.add_form_topname(f"file {n}")
+                names = {_apart(n, taken)}
+                found.add_form_topname(*names)
             taken |= names
             writer.append(found, import_outline=False)
         except Refused as refused:
@@ -230,6 +231,13 @@ def merged(files: Sequence[bytes]) -> tuple[bytes, list[int], list[int]]:
     made = _bytes(writer)
     pdf_sound.must_say_the_same(files, made)
     return made, counts, signed
+
+
+def _apart(number: int, taken: set[str]) -> str:
+    """A name over all fields of a file, that no other one has: dots divide names."""
+    return next(
+        name for name in (f"file {number}{'+' * n}" for n in range(len(taken) + 1)) if name not in taken
+    )
 
 
 def _sound(data: bytes) -> PdfReader:

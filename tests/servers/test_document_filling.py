@@ -218,3 +218,14 @@ def test_a_value_that_would_be_cut_off_is_refused(data: bytes, value: str, why: 
 def test_a_value_that_fits_is_written(data: bytes, value: str) -> None:
     made = pdf.filled(data, {"sum": value})
     assert pdf.fields(made)["sum"]["value"] == value
+
+
+def test_fields_of_merged_forms_have_names_that_no_other_has() -> None:
+    first = form(LIMIT.replace(b"limit", b"file 2"), AMOUNT, OTHER)
+    made = pdf.fields(pdf.merged([first, with_field(), form(), form()])[0])
+    assert [*made] == [
+        *("amount", "file 2.amount", "file 2.other", "sum"),
+        *(f"file {n}.{name}" for n in ("3", "4") for name in ("amount", "limit.amount", "limit.other")),
+    ]
+    again = pdf.merged([first, form(LIMIT.replace(b"limit", b"file 2"), AMOUNT, OTHER)])[0]
+    assert [*pdf.fields(again)][3:] == ["file 2+.amount", "file 2+.file 2.amount", "file 2+.file 2.other"]
