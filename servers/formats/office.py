@@ -28,6 +28,7 @@ MOST_ENTRIES = 5_000
 MOST_BYTES = 50 << 20  # of all parts, unpacked
 MOST_RATIO = 100
 MOST_NUMBERED = 1_048_576  # rows of a sheet, in the format
+MOST_LETTERS = 32_767  # of one cell
 MOST_NAMED = 5  # cells that a note names
 _TOO_LARGE = 10**MOST_DIGITS  # for a number that is calculated with
 FIRST_OWN_FORMAT = 164  # the number of the first format of numbers that a file gives itself
@@ -320,6 +321,10 @@ def _value(value: Any) -> Cell:
 
 def write_excel(table: Sequence[Sequence[Cell]]) -> bytes:
     """An Excel file with one sheet; the same rows give the same bytes. Text stays text: nothing becomes a formula."""
+    if any(isinstance(value, str) and len(value) > MOST_LETTERS for row in table for value in row):
+        raise Refused(
+            f"has a cell of more than {MOST_LETTERS:,} letters, which no Excel file holds. Shorten it."
+        )
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
     for row in table:
@@ -332,7 +337,6 @@ def write_excel(table: Sequence[Sequence[Cell]]) -> bytes:
 def _written(sheet: Any, value: Cell) -> Any:
     if not isinstance(value, str):
         return value
-    kept = "".join(c for c in value if c in "\t\n" or ord(c) >= 32)[:32_767]
-    cell = WriteOnlyCell(sheet, kept)
+    cell = WriteOnlyCell(sheet, "".join(c for c in value if c in "\t\n" or ord(c) >= 32))
     cell.data_type = "s"
     return cell

@@ -14,8 +14,9 @@ import pytest
 from pypdf import PdfReader
 
 from servers.document import conversion, server
-from servers.formats import html, markdown, tasks, word, word_writing
+from servers.formats import html, markdown, office, tasks, word, word_writing
 from servers.formats.blocks import Block, plain, unstyled
+from servers.sandbox.protocol import Refused
 from tests.servers import papers
 from tests.servers.files import Clock
 from tests.servers.gate_around_server import Gate, gated
@@ -210,6 +211,13 @@ def test_text_in_an_excel_file_is_never_a_formula() -> None:
         sheet = archive.read("xl/worksheets/sheet1.xml")
     assert b"<f" not in sheet.replace(b"<formatting", b"")
     assert b'<c r="A2" t="inlineStr"><is><t>=1+1</t>' in sheet
+
+
+def test_a_cell_that_no_excel_file_holds_is_refused() -> None:
+    whole = tasks.convert(b"a,b\n1," + b"x" * 32_767, ".csv", ".xlsx", "")[1]
+    assert [*office.sheet_cells(whole, "")[1]][1] == [1, "x" * 32_767]
+    with pytest.raises(Refused, match="a cell of more than 32,767 letters"):
+        tasks.convert(b"a,b\n1," + b"x" * 32_768, ".csv", ".xlsx", "")
 
 
 async def test_what_cannot_be_converted_is_said(tmp_path: Path) -> None:
