@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from itertools import count, islice
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -25,12 +23,18 @@ from gate.rules.close_names import close_matches
 from gate.rules.tool import Problem
 from tools.mcp.limits import CHECK_STEPS, SCHEMA_STEPS
 from tools.mcp.pattern_reading import UNREADABLE
-from tools.mcp.schema_fast_path import (
-    always_checkable,
-    certainly_valid,
-    compile_steps,
-    matches,
-    search_steps,
+from tools.mcp.schema_fast_path import always_checkable, certainly_valid, compile_steps
+from tools.mcp.schema_steps import (
+    CHARS_PER_STEP,
+    REFERENCES,
+    OutOfSteps,
+    counting,
+    evaluating,
+    search,
+    spend,
+    spend_for,
+    spend_for_error,
+    spend_for_round,
 )
 
 TYPE_NAMES = {
@@ -46,32 +50,21 @@ Path = tuple[str | int, ...]
 MOST_JUDGED = 2_000  # schemas whose verdicts are kept: two of each tool of two servers at most
 MAX_PROBLEMS = 20  # problems reported at once
 MAX_COMPARED = 3  # of these that are names nobody knows, compared with those that are known: 16 ms each
+MAX_REFERENCE = 300  # characters: jsonschema reads all of it each time that it is come upon
+IDENTIFIERS = ("$id", "id", "$anchor", "$dynamicAnchor")
+MAX_SENTENCE = 1_000  # characters of a problem: the names in it are the schema's
 MAX_KEY_LENGTH = 65_536  # characters; the arguments of a call are no longer than that
 TOO_COMPLEX = "These arguments could not be checked: the tool's schema is too complicated."
+NOTHING = "false"  # in place of a keyword: a part of a schema that is `false`
 UNCHECKABLE = (
     "These arguments could not be checked: the tool's schema asks for something that cannot be computed."
 )
 # What jsonschema raises for it, such as where 10**350 has to be a multiple of 0.1.
 UNCOMPUTED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, UnknownType)
-# Characters formatted in the time of one step: an error of jsonschema quotes the value.
-CHARS_PER_STEP = 2_000
-MEMBERS_PER_STEP = 30  # of a list or object that are gone over in the time of one step
-SCHEMAS_PER_STEP = 2  # made for a member in that time, although they may say nothing
-COMPARED_PER_STEP = 20  # values at any depth
-CHARS_PER_VALUE = 100  # of a text that is compared, in the time of one value
 SEARCHED_BY_JSONSCHEMA = (
     4  # times the steps: it may compile such a pattern anew for a value, and counts nothing
 )
-PAIRS_PER_STEP = 300  # of members: jsonschema looks up each in a list of the evaluated ones
-# Keywords that go over all members of a value, whatever they ask of each.
-WALKING = frozenset(
-    "additionalItems additionalProperties contains items propertyNames unevaluatedItems "
-    "unevaluatedProperties".split()
-)
 _judged: dict[bytes, tuple[str, int]] = {}  # by the digest of the schema
-_steps_left: ContextVar[list[int]] = ContextVar("steps left")
-_error_steps: ContextVar[int] = ContextVar("steps for an error")
-_compiled: ContextVar[set[str]] = ContextVar("patterns whose compilation has been counted")
 
 
 def error_sentence(error: ValidationError, path: Path) -> str:
@@ -172,13 +165,10 @@ ERROR_TEXTS: dict[str, Callable[[ValidationError], str]] = {
     "oneOf": lambda error: (
         f"is not of exactly one kind that the tool takes ({type_name(error.instance)} was given)"
     ),
+    NOTHING: lambda error: "is not allowed",
     "not": lambda error: f"must not be {shown(error.instance)}",
     "dependentRequired": lambda error: f"is not complete: {error.message}",
 }
-
-
-class _OutOfSteps(Exception):
-    """The steps of a validation are used up."""
 
 
 def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
@@ -189,7 +179,7 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     """
     if certainly_valid(schema, value):
         return ()
-    with _counting([SCHEMA_STEPS], 1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP):
+    with counting([SCHEMA_STEPS], 1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP):
         try:
             return _all_problems(schema, value)
         except Unresolvable as error:
@@ -208,7 +198,7 @@ def _all_problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...
     try:
         for error in islice(_validator(schema).iter_errors(value), MAX_PROBLEMS * MAX_PROBLEMS):
             errors.append(error)
-    except (_OutOfSteps, RecursionError):
+    except (OutOfSteps, RecursionError):
         if not errors:
             return _unsure(TOO_COMPLEX)
     errors.sort(key=lambda e: [str(s) for s in e.absolute_path])
@@ -237,27 +227,15 @@ def judged(text: str) -> tuple[str, int]:
 def judge(text: str) -> tuple[str, int]:
     """The same, worked out anew."""
     left = [CHECK_STEPS]
-    with _counting(left, 1):
+    with counting(left, 1):
         try:
             schema = json.loads(text)
             why = _misfit(schema) or next(filter(None, map(_unusable, _subschemas(schema))), "")
-        except _OutOfSteps:
+        except OutOfSteps:
             why = "its schema is too complicated to be checked"
         except RecursionError:
             why = "its schema is nested too deep"
     return why, CHECK_STEPS - max(left[0], 0)
-
-
-@contextmanager
-def _counting(left: list[int], error_steps: int) -> Iterator[None]:
-    """Within it, steps are taken from these, and each pattern counts once as compiled."""
-    tokens = _steps_left.set(left), _error_steps.set(error_steps), _compiled.set(set())
-    try:
-        yield
-    finally:
-        _steps_left.reset(tokens[0])
-        _error_steps.reset(tokens[1])
-        _compiled.reset(tokens[2])
 
 
 def _misfit(schema: Json) -> str:
@@ -288,11 +266,15 @@ def _is_readable(pattern: object) -> bool:
 def _unusable(subschema: Mapping[str, Json]) -> str:
     """Why a part of a schema cannot be used although it is valid."""
     reference, patterns = subschema.get("$ref"), subschema.get("patternProperties")
+    names = (subschema.get(keyword) for keyword in (*REFERENCES, *IDENTIFIERS))
+    long = next((name for name in names if isinstance(name, str) and len(name) > MAX_REFERENCE), "")
+    if long:
+        return f"its schema has a reference or an id of more than {MAX_REFERENCE} characters: {long[:100]}"
     if isinstance(reference, str) and not reference.startswith("#"):
         return f"its schema refers to {reference[:100]}, and only local references are followed"
     # jsonschema searches these with `re` for `unevaluatedProperties`, so they have to be safe.
     for pattern in patterns if isinstance(patterns, dict) else ():
-        _spend(len(pattern) + SEARCHED_BY_JSONSCHEMA * compile_steps(pattern))
+        spend(len(pattern) + SEARCHED_BY_JSONSCHEMA * compile_steps(pattern))
         if not always_checkable(pattern, MAX_KEY_LENGTH):
             return f"its schema names properties by a pattern that may never end: {pattern[:100]}"
     return ""
@@ -333,6 +315,8 @@ def _bounded_class(draft: type[Validator]) -> Callable[..., Validator]:
     counted = {keyword: _counted(keyword, check) for keyword, check in keywords.items()}
     bounded: Any = extend(draft, counted)  # type: ignore[no-untyped-call]
     bounded.evolve = _evolved
+    bounded.descend, bounded.iter_errors = _descending(bounded.descend), _iterating(bounded.iter_errors)
+    bounded.is_type = _asking(bounded.is_type)
     return bounded  # type: ignore[no-any-return]
 
 
@@ -343,74 +327,77 @@ def _evolved(validator: Any, **changes: Any) -> Any:
     return type(validator)(**{one.alias: getattr(validator, one.name) for one in fields} | changes)
 
 
-def _spend(steps: int) -> None:
-    left = _steps_left.get()
-    left[0] -= steps
-    if left[0] < 0:
-        raise _OutOfSteps
+def _descending(descend: Any) -> Any:
+    """The same way into a part of a schema, with a step and a short message where the part is `false`: jsonschema
+    quotes the value, and gives no path."""
+
+    def descending(
+        self: Any, instance: Any, schema: Any, path: Any = None, schema_path: Any = None, resolver: Any = None
+    ) -> Iterator[ValidationError]:
+        if schema is not False:
+            return descend(self, instance, schema, path, schema_path, resolver)  # type: ignore[no-any-return]
+        paths = [[] if step is None else [step] for step in (path, schema_path)]
+        return iter([_nothing_allowed(instance, *paths)])
+
+    return descending
+
+
+def _iterating(iter_errors: Any) -> Any:
+    """The same for a schema that is `false` as a whole."""
+
+    def iterating(self: Any, instance: Any) -> Iterator[ValidationError]:
+        return iter([_nothing_allowed(instance)]) if self.schema is False else iter_errors(self, instance)
+
+    return iterating
+
+
+def _nothing_allowed(instance: Any, path: Any = (), schema_path: Any = ()) -> ValidationError:
+    spend(1)
+    return ValidationError(
+        "nothing is allowed",
+        validator=NOTHING,
+        path=path,
+        instance=instance,
+        schema=False,
+        schema_path=schema_path,
+    )
+
+
+def _asking(is_type: Any) -> Any:
+    """The same question about a type. jsonschema begins each round of its search for what is evaluated by asking
+    whether the schema is a boolean, and passes nothing else there that can be counted."""
+
+    def asking(self: Any, instance: Any, type: str) -> bool:
+        if type == "boolean":
+            spend_for_round(instance)
+        return bool(is_type(self, instance, type))
+
+    return asking
 
 
 def _counted(keyword: str, check: Any) -> Any:
     def counted(validator: Any, expected: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        _spend(1 + _extra_steps(expected) + _steps_for_members(keyword, expected, instance))
-        for error in check(validator, expected, instance, schema) or ():
-            _spend(_error_steps.get() + len(error.message) // CHARS_PER_STEP)
+        spend_for(keyword, expected, instance)
+        errors = check(validator, expected, instance, schema) or ()
+        if keyword.startswith("unevaluated") and isinstance(instance, list | dict):
+            with evaluating(instance):
+                errors = list(errors)
+        for error in errors:
+            spend_for_error(error.message)
             yield error
 
     return counted
 
 
-def _extra_steps(expected: Any) -> int:
-    """The steps beside the keyword's own: long lists, such as of required names, are iterated."""
-    return len(expected) // 10 if isinstance(expected, list | dict) else 0
-
-
-def _steps_for_members(keyword: str, expected: Any, instance: Any) -> int:
-    """The steps that a keyword takes because the value is large."""
-    if keyword == "format" and expected == "regex" and isinstance(instance, str):
-        return len(instance)  # of a schema: the pattern is read, and weighed when it is searched for
-    if not isinstance(instance, list | dict):
-        return 0
-    if keyword in ("const", "enum"):
-        return _compared(expected) // COMPARED_PER_STEP
-    if keyword == "uniqueItems":
-        return _compared(instance) // COMPARED_PER_STEP
-    if keyword not in WALKING:
-        return 0
-    at_once = SCHEMAS_PER_STEP if isinstance(expected, dict) else MEMBERS_PER_STEP
-    pairs = len(instance) ** 2 if keyword.startswith("unevaluated") else 0
-    return len(instance) // at_once + pairs // PAIRS_PER_STEP
-
-
-def _compared(value: Json) -> int:
-    """The values at any depth of a value; a long text counts as several."""
-    stack, count = [value], 0
-    while stack:
-        one = stack.pop()
-        count += 1 + (len(one) // CHARS_PER_VALUE if isinstance(one, str) else 0)
-        if isinstance(one, list | dict):
-            stack += one
-            stack += one.values() if isinstance(one, dict) else ()
-    return count
-
-
-def _search(pattern: str, text: str) -> bool | None:
-    if pattern not in (seen := _compiled.get()):
-        seen.add(pattern)
-        _spend(compile_steps(pattern))
-    _spend(search_steps(pattern, text))
-    return matches(pattern, text)
-
-
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and _search(pattern, instance) is False:
+    if isinstance(instance, str) and search(pattern, instance) is False:
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[Any]:
     for pattern, subschema in patterns.items() if isinstance(instance, dict) else ():
         for key, value in instance.items():
-            if _search(pattern, key):
+            if search(pattern, key):
                 yield from validator.descend(value, subschema, path=key, schema_path=pattern)
 
 
@@ -419,7 +406,7 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
     for key in (
         sorted(instance.keys() - schema.get("properties", {}).keys()) if isinstance(instance, dict) else ()
     ):
-        if any(_search(pattern, key) for pattern in patterns):
+        if any(search(pattern, key) for pattern in patterns):
             continue
         if allowed is False:
             yield ValidationError("is not known", path=[key], validator_value=allowed)
@@ -452,7 +439,9 @@ def _matching_branch(error: ValidationError) -> list[ValidationError]:
     of_type = [
         errors
         for errors in choices.values()
-        if not any(e.validator == "type" and e.absolute_path == error.absolute_path for e in errors)
+        if not any(
+            e.validator in ("type", NOTHING) and e.absolute_path == error.absolute_path for e in errors
+        )
     ]
     return of_type[0] if len(of_type) == 1 else []
 
@@ -465,11 +454,15 @@ def _problems(error: ValidationError, strange: Iterator[int]) -> Iterator[Proble
         return
     if error.validator == "additionalProperties" and isinstance(error.schema, dict):
         known, compared = list(error.schema.get("properties", {})), next(strange) < MAX_COMPARED
-        yield Problem(path, unknown(path, str(path[-1]), known, compared))
+        yield _problem(path, unknown(path, str(path[-1]), known, compared))
         return
     if error.validator == "required" and isinstance(error.instance, dict):
         # jsonschema gives one error for each missing name, with the name only in its message.
         needed: Any = error.validator_value
         missing = next((n for n in needed if f"{n!r} is a required" in error.message), None)
         path = (*path, missing) if missing is not None else path
-    yield Problem(path, error_sentence(error, path))
+    yield _problem(path, error_sentence(error, path))
+
+
+def _problem(path: Path, text: str) -> Problem:
+    return Problem(path, text if len(text) <= MAX_SENTENCE else text[: MAX_SENTENCE - 1] + "…")

@@ -1,0 +1,114 @@
+"""Each part of the work for a hostile schema counts: none holds the event loop, whatever it is asked about."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cpu_time import seconds
+from tools.mcp.limits import definition_too_large
+from tools.mcp.schema import MAX_REFERENCE, MAX_SENTENCE, TOO_COMPLEX, problems, schema_error
+
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+FLOATS = {"l": [1.5] * 52_000}  # 260 kB
+
+
+def doubling(depth: int) -> dict[str, Any]:
+    """Each part names the next one twice."""
+    parts: dict[str, Any] = {f"x{depth}": {}}
+    for n in range(depth):
+        parts[f"x{n}"] = {"dependentSchemas": {name: {"$ref": f"#/$defs/x{n + 1}"} for name in "ab"}}
+    return {"unevaluatedProperties": True, "$ref": "#/$defs/x0", "$defs": parts}
+
+
+def doubling_items(depth: int) -> dict[str, Any]:
+    parts: dict[str, Any] = {f"x{depth}": {}}
+    for n in range(depth):
+        parts[f"x{n}"] = dict.fromkeys(("$ref", "$dynamicRef"), f"#/$defs/x{n + 1}")
+    return {"properties": {"l": {"unevaluatedItems": True, "$ref": "#/$defs/x0"}}, "$defs": parts}
+
+
+def false_parts(count: int, times: int) -> dict[str, Any]:
+    return {"anyOf": [{"$ref": "#/$defs/f"}] * times, "$defs": {"f": {"anyOf": [False] * count}}}
+
+
+HOSTILE: dict[str, tuple[dict[str, Any], Any]] = {
+    "unevaluated names": (doubling(40), {"a": 1, "b": 1}),
+    "unevaluated names of 2019": ({"$schema": DRAFT_2019, **doubling(40)}, {"a": 1, "b": 1}),
+    "unevaluated items": (doubling_items(40), {"l": [1]}),
+    "unevaluated names by patterns": (
+        {
+            "unevaluatedProperties": True,
+            "patternProperties": {f"^{n:03x}[0-9a-z]q": True for n in range(150)},
+        },
+        {f"zz{n}": 1 for n in range(100)},
+    ),
+    "an unevaluated name of 4 MB": (
+        {"unevaluatedProperties": True, "patternProperties": {"a{0,400}b": True}},
+        {"a" * 4_000_000: 1},
+    ),
+    "false parts": ({"anyOf": [False] * 330}, FLOATS),
+    "false parts behind references": (false_parts(280, 20), FLOATS),
+    "a long text and false parts": ({"anyOf": [False] * 280}, {"l": "x" * 4_000_000}),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_part_of_a_schema_is_worked_on_without_a_step(kind: str) -> None:
+    schema, value = HOSTILE[kind]
+    assert not definition_too_large(schema)
+    assert schema_error(json.dumps(schema)) == ""
+    assert seconds(lambda: problems(schema, value), 2, 0.2) < 0.2
+
+
+def test_a_search_that_doubles_at_each_level_is_left_off() -> None:
+    assert problems(*HOSTILE["unevaluated names"])[0].text == TOO_COMPLEX
+
+
+def test_what_is_not_evaluated_is_still_found() -> None:
+    schema = {"$ref": "#/$defs/a", "unevaluatedProperties": False, "$defs": {"a": {"properties": {"a": {}}}}}
+    assert not problems(schema, {"a": 1})
+    assert problems(schema, {"a": 1, "b": 2})[0].text == "This has more in it than is known here."
+    items = {"allOf": [{"prefixItems": [True]}], "unevaluatedItems": False}
+    assert not problems(items, [1])
+    assert problems(items, [1, 2])
+
+
+def test_a_part_that_allows_nothing_is_told_at_its_place() -> None:
+    (problem,) = problems({"properties": {"a": False}}, {"a": 1, "b": 2})
+    assert (problem.path, problem.text) == (("a",), "`a` is not allowed.")
+    (problem,) = problems({"properties": {"a": {"anyOf": [False, {"type": "string"}]}}}, {"a": 1})
+    assert problem.text == "`a` is not of any kind that the tool takes (a whole number was given)."
+    assert not problem.unsure
+
+
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef", "$id", "$anchor"])
+def test_a_long_reference_or_id_is_refused(keyword: str) -> None:
+    name = "a" * (MAX_REFERENCE + 1)
+    text = f"#/$defs/{name}" if keyword.lower().endswith("ref") else name
+    schema = {"properties": {"l": {"items": {keyword: text}}}, "$defs": {name: True}}
+    assert schema_error(json.dumps(schema)).startswith("its schema has a reference or an id of more than 300")
+
+
+def test_the_longest_references_take_bounded_time() -> None:
+    name = "a" * ((MAX_REFERENCE - 8) // 3)
+    schema = {"items": {"$ref": "#/$defs/" + "%61" * len(name)}, "$defs": {name: True}}
+    assert schema_error(json.dumps(schema)) == ""
+    assert problems(schema, [1] * 100) == ()
+    assert seconds(lambda: problems(schema, [1] * 1_400), 2, 0.1) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"dependentRequired": {"a": ["b" * 30_000]}}, {"a": 1}),
+        ({"required": ["b" * 30_000]}, {}),
+        ({"properties": {"b" * 30_000: {}}, "additionalProperties": False}, {"a": 1}),
+    ],
+)
+def test_a_sentence_about_a_value_is_short_whatever_names_the_schema_has(
+    schema: dict[str, Any], value: Any
+) -> None:
+    assert len(problems(schema, value)[0].text) <= MAX_SENTENCE
