@@ -226,7 +226,12 @@ def patterns_of(schema: Json) -> Iterator[str]:
 
 def _work(pattern: str, length: int) -> int:
     """A bound of the work of searching a text of that length: TOO_MUCH also when Python cannot read it."""
-    return TOO_MUCH if len(pattern) > MAX_PATTERN else _read_work(pattern, length)
+    return TOO_MUCH if len(pattern) > MAX_PATTERN else _read_work(pattern, up_to(length))
+
+
+def up_to(length: int) -> int:
+    """The next power of two: a pattern, which takes milliseconds to be read, is read some 20 times at most."""
+    return 1 << max(length - 1, 1).bit_length()
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from gate.rules.action import Json
-from tools.mcp.schema_fast_path import compile_steps, matches, search_steps
+from tools.mcp.schema_fast_path import compile_steps, matches, search_steps, up_to
 
 # Characters formatted in the time of one step: an error of jsonschema quotes the value.
 CHARS_PER_STEP = 2_000
@@ -27,7 +27,8 @@ WALKING = frozenset(
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _steps_left: ContextVar[list[int]] = ContextVar("steps left")
 _error_steps: ContextVar[int] = ContextVar("steps for an error")
-_compiled: ContextVar[set[tuple[str, int]]] = ContextVar("patterns whose compilation has been counted")
+# Whose compilation has been counted, and the lengths that their work has been estimated for, which takes as long.
+_read: ContextVar[set[tuple[str, int]]] = ContextVar("patterns that have been read")
 _evaluated: ContextVar[Any] = ContextVar("the value of which it is asked what is evaluated", default=None)
 
 
@@ -37,14 +38,14 @@ class OutOfSteps(Exception):
 
 @contextmanager
 def counting(left: list[int], error_steps: int) -> Iterator[None]:
-    """Within it, steps are taken from these, and each pattern counts once as compiled."""
-    tokens = _steps_left.set(left), _error_steps.set(error_steps), _compiled.set(set())
+    """Within it, steps are taken from these, and each pattern counts as compiled once for each size of a text."""
+    tokens = _steps_left.set(left), _error_steps.set(error_steps), _read.set(set())
     try:
         yield
     finally:
         _steps_left.reset(tokens[0])
         _error_steps.reset(tokens[1])
-        _compiled.reset(tokens[2])
+        _read.reset(tokens[2])
 
 
 def spend(steps: int) -> None:
@@ -131,8 +132,9 @@ def _compared(value: Json) -> int:
 
 def search(pattern: str, text: str) -> bool | None:
     """Whether the pattern is found in the text, None where that is left open. Takes the steps of it."""
-    if (pattern, 0) not in (seen := _compiled.get()):
-        seen.add((pattern, 0))
+    read = pattern, up_to(len(text))
+    if read not in (seen := _read.get()):
+        seen.add(read)
         spend(compile_steps(pattern))
     spend(search_steps(pattern, text))
     return matches(pattern, text)
