@@ -14,7 +14,17 @@ from gate.rules.action import Json
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.tool import Problem
 from views.block_kit import Block, field, line, option, rich, words
-from views.form_fields import ABSENT, MOST_DEPTH, MOST_FIELDS, MOST_OPTIONS, NUMBER, Field, Form, Kind, same
+from views.form_fields import (
+    ABSENT,
+    MOST_DEPTH,
+    MOST_FIELDS,
+    MOST_OPTIONS,
+    NUMBER,
+    Field,
+    Form,
+    Kind,
+    spelled,
+)
 
 VALUE = "value"  # the action id of every input of the form
 FORM_BYTES = 230 * 1024  # of the 250 KB of a modal
@@ -177,8 +187,8 @@ def _submitted(each: Field, raw: str) -> Json:
     if not raw:
         return _emptied(each)
     if each.kind is Kind.SEVERAL:
-        picked = [_chosen(each, index) for index in raw.split(",")]
-        return [one for one in each.choices if any(same(one, other) for other in picked)]
+        picked = {spelled(_chosen(each, index)) for index in raw.split(",")}
+        return [one for one in each.choices if spelled(one) in picked]
     lines = [text for text in raw.split("\n") if text.strip()]
     match each.kind:
         case Kind.NUMBER:

@@ -20,6 +20,7 @@ Schema = Mapping[str, Json]
 MOST_TEXT = 3_000  # characters that Slack's text input takes
 MOST_OPTIONS = 100
 MOST_FIELDS = 90  # of the 100 blocks of a modal
+MOST_REFERENCES = 8  # that lead one to the next
 MOST_DEPTH = 4  # names from the arguments to a field
 ABSENT: Any = object()  # an argument that is not given at all, which null is not
 ARGUMENT = "arg"  # begins the blocks of a form for the arguments of a call
@@ -29,6 +30,7 @@ ORDINARY = re.compile(r"[\w.-]{1,200}", re.ASCII)
 NUMBERS = frozenset(["integer", "number"])
 SCALARS = frozenset(["string", "integer", "number", "boolean"])
 ANY = SCALARS | {"array", "object", "null"}
+PLAIN = (str, int, float, bool, type(None))
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
@@ -153,7 +155,7 @@ def block_of(path: tuple[str, ...], prefix: str = ARGUMENT) -> str:
 
 def resolved(schema: Json, root: Schema) -> Schema:
     """The schema behind local references and wrappers of one; `true` and unknown references allow anything."""
-    for _ in range(16):  # a reference to itself ends here
+    for _ in range(MOST_REFERENCES):  # a reference to itself ends here
         if not isinstance(schema, dict):
             return {}
         single = schema.get("allOf", ())
@@ -168,7 +170,8 @@ def resolved(schema: Json, root: Schema) -> Schema:
 
 def _pointed(reference: Json, root: Schema) -> Json:
     at: Json = root
-    if not isinstance(reference, str) or not reference.startswith("#"):
+    # Not one to an anchor, or one whose names the validator would decode: the form asks for what is checked.
+    if not isinstance(reference, str) or "%" in reference or not f"{reference}/".startswith("#/"):
         return {}
     for step in reference[1:].split("/")[1:]:
         at = at.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(at, dict) else {}
@@ -182,6 +185,8 @@ def _without_null(schema: Schema, root: Schema) -> tuple[Schema, bool]:
         rest = [t for t in types if t != "null"]
         return {**schema, "type": rest[0] if len(rest) == 1 else rest}, "null" in types
     for key in ("anyOf", "oneOf"):
+        if len(schema.get(key, ())) > MOST_OPTIONS + 1:  # with null
+            return schema, False
         ways = [resolved(way, root) for way in schema.get(key, ())]
         others = [way for way in ways if way.get("type") != "null"]
         if len(others) == 1:
@@ -199,8 +204,7 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
     if options:
         extra = ([None] if nullable and None not in options else []) + ([] if required else [ABSENT])
         choices = (*options, *extra)
-        listed = old is ABSENT or any(same(old, choice) for choice in choices)
-        if listed and len(choices) <= MOST_OPTIONS:
+        if len(choices) <= MOST_OPTIONS and (old is ABSENT or any(same(old, choice) for choice in choices)):
             return Kind.CHOICE, choices
     blank = old is ABSENT or (nullable and old is None)
     allowed = _types(schema)
@@ -210,20 +214,25 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
         return Kind.NUMBER, ()
     if "array" in allowed and (isinstance(old, list) or (blank and allowed == {"array"})):
         named = tuple(_options(items)) if isinstance(items := schema.get("items"), dict) else ()
-        if 0 < len(named) <= MOST_OPTIONS and _are_distinct([] if blank else old, named):
+        if 0 < len(named) <= MOST_OPTIONS and _can_be_picked([] if blank else old, named):
             return Kind.SEVERAL, named
         return _kind_of_list(schema, [] if blank else old), ()
     return Kind.JSON, ()
 
 
-def _are_distinct(items: list[Json], named: Sequence[Json]) -> bool:
-    """Whether each of a list's items is another one of the named values, in their order: a menu keeps no order."""
-    return places(items, named) == sorted({place for place in places(items, named) if place >= 0})
+def _can_be_picked(items: list[Json], named: Sequence[Json]) -> bool:
+    """Whether each of a list's items is another one of the named values, in their order: a menu keeps no order. None of
+    those is a list or object, which may take long to be compared."""
+    if len(items) > len(named) or not all(isinstance(one, PLAIN) for one in named):
+        return False
+    found = places(items, named)
+    return found == sorted({place for place in found if place >= 0})
 
 
 def places(items: Sequence[Json], named: Sequence[Json]) -> list[int]:
     """Where each item stands among the named values; -1 for one that does not."""
-    return [next((i for i, one in enumerate(named) if same(one, item)), -1) for item in items]
+    known = {spelled(one): i for i, one in reversed([*enumerate(named)])}
+    return [known.get(spelled(item), -1) for item in items]
 
 
 def _kind_of_list(schema: Schema, old: list[Json]) -> Kind:
@@ -295,9 +304,14 @@ def _labels(schema: Schema, kind: Kind, choices: tuple[Json, ...]) -> tuple[str,
 
 def same(one: Json, other: Json) -> bool:
     """Equal as JSON: True is not 1, and 1.0 is not 1."""
-    if one is ABSENT or other is ABSENT:
+    if one is ABSENT or other is ABSENT or isinstance(one, PLAIN) is not isinstance(other, PLAIN):
         return one is other
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return spelled(one) == spelled(other)
+
+
+def spelled(value: Json) -> str:
+    """By which values are compared."""
+    return f'"{value}' if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _plain_text(value: Json) -> bool:

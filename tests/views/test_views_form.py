@@ -10,10 +10,11 @@ from gate.rules.action import Preview
 from gate.rules.canonical_json import canonical
 from gate.rules.previews import facts
 from gate.rules.tool import Problem
+from tests.cpu_time import seconds
 from tests.views.samples import action, opened, parts
 from views import modals
 from views.edit_form import blocks, field_errors, values
-from views.form_fields import MOST_FIELDS, Form, same
+from views.form_fields import MOST_FIELDS, Form, Kind, same
 from views.form_fields import block_of as block_of_path
 
 TYPES = st.sampled_from(
@@ -383,6 +384,35 @@ def test_what_is_no_schema_behind_a_reference_is_asked_for_in_some_way(odd):
     schema = {**one({"$ref": "#/odd"}), "odd": {"type": "object", **odd}}
     for args in ({}, {"a": {"k": 1}}, {"a": ["x"]}, {"a": None}):
         assert submitted(schema, args).args == args
+
+
+@pytest.mark.parametrize("reference", ["#/$defs/%79", "#y", "$defs/y"])
+def test_a_form_asks_for_no_choice_that_the_validator_does_not_know(reference):
+    hidden = {"type": "array", "items": {"enum": list(range(100))}}
+    schema = {**one({"$ref": reference}), "$defs": {"y": True, "%79": hidden}, **hidden}
+    (field,) = Form(schema, {"a": [99]}).fields()
+    assert (field.kind, field.choices) == (Kind.NUMBERS, ())
+
+
+NUMBERS_AND_A_LIST = [[0] * 9_000, 1]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ({"type": "array", "items": {"enum": list(range(100))}}, [99] * 9_990),
+        ({"enum": list(range(9_000))}, ["abc"] * 9_000),
+        ({"type": "array", "items": {"enum": NUMBERS_AND_A_LIST}}, [1]),
+        ({"anyOf": [{"$ref": "#/$defs/c0"}] * 200}, "x"),
+    ],
+    ids=["many items", "many choices", "a list in a list", "many ways"],
+)
+def test_what_many_fields_may_be_is_compared_in_bounded_time(part, value):
+    steps = {f"c{n}": {"$ref": f"#/$defs/c{n + 1}"} for n in range(14)}
+    properties = {f"p{n}": {"$ref": "#/$defs/part"} for n in range(85)}
+    schema = {"properties": properties, "$defs": {"part": part, **steps, "c14": {}}}
+    args = {f"p{n}": value for n in range(1 if len(str(value)) > 1_000 else 85)}
+    assert seconds(lambda: Form(schema, args).fields(), 2, 0.1) < 0.1
 
 
 def test_too_many_fields_become_one_of_json():
