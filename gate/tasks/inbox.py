@@ -62,8 +62,8 @@ async def receive(world: World, incoming: Incoming) -> bool:
             await _note_heard(tx, incoming)
             await _reject_message(world, tx, incoming)
             return False
-        if new:
-            tx.enqueue(run)
+        # Also where it is here already: its commit may have been cut off before its run was asked for.
+        tx.enqueue(run)
     return new
 
 

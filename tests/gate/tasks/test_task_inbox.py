@@ -277,6 +277,19 @@ async def test_a_message_whose_reader_died_is_read_by_the_next_life_of_its_run(s
     assert len(await pending(stage)) == 1
 
 
+async def test_a_message_that_was_kept_without_its_run_is_read_when_it_comes_again(stage: Scene):
+    """What keeps it may be cut off after its commit, before the answer to it."""
+    once = Incoming(
+        f"{TEAM}:{CHANNEL}:4000000001.000000", stage.session, ANN, "write it", "4000000001.000000", True
+    )
+    async with stage.ledger.begin() as tx:
+        await tx.receive(once)
+    stage.planner.script = [WRITE]
+    assert [await inbox.receive(stage.world, once) for _ in range(2)] == [False, False]
+    await stage.play()
+    assert len(await pending(stage)) == 1
+
+
 async def test_the_messages_behind_one_that_could_not_be_stored_as_a_task_are_read(
     stage: Scene, monkeypatch: pytest.MonkeyPatch
 ):
