@@ -31,6 +31,7 @@ from gate.rules.text_forms import (
 
 # Characters of one target that a read reports, as of a path, and of all those that are not plain
 LONGEST_REPORTED, MOST_REPORTED, MOST_NAMES_REPORTED = 4_096, 64 * 1024, 3_000
+PER_PLACE = 3  # values that are no texts, which take as long to be copied and gone over as one text
 REPORTED, NAMED = "reported targets", "named targets"  # in place of an argument's name
 # Arguments that hold words, where a tool does not declare its targets.
 PROSE = frozenset(
@@ -187,19 +188,19 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     reported = targets.resolved_to if targets else ()
     texts = dict.fromkeys(one for each in found for one in each)
     texts |= dict.fromkeys((one, of) for one in reported for of in (path_variants, address))
-    # Each place gets a copy; of a tool that declares nothing, whatever stands beside a text is copied with it.
-    places = max(map(_count, both)) if targets is None else max(map(len, found))
+    places = max(map(len, found))  # each gets a copy
+    if targets is None:
+        places += max(map(_count_without_texts, both)) // PER_PLACE
     return too_many_forms(texts, places + 2 * len(reported))
 
 
-def _count(value: Json) -> int:
-    """How many values and names of fields there are in it, at any depth."""
+def _count_without_texts(value: Json) -> int:
+    """How many values there are in it that are no texts, at any depth: they are copied with what stands beside them."""
     left, count = [value], 0
     while left:
         one = left.pop()
-        count += 1
+        count += not isinstance(one, str)
         if isinstance(one, Mapping):
-            count += len(one)
             left += one.values()
         elif isinstance(one, list):
             left += one
