@@ -59,7 +59,7 @@ SECRET_NAMES = tuple(
 # Such paths whose names begin or end as ordinary ones do: a pattern has to say nearly all of one (`logins.*`).
 WORDY_NAMES = frozenset(
     "access_tokens.db accessTokens.json azureProfile.json msal_token_cache.json secrets.prod.yaml app.secrets.toml "
-    "vault.yml logins.json key4.db cookies.sqlite".split()
+    "vault.yml logins.json key4.db cookies.sqlite kaggle.json signons.sqlite".split()
 )
 
 

@@ -25,10 +25,15 @@ BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
 COST_OF_A_PATTERN = 8  # as against a name that is none
 SHORT = 256  # characters of a path as they usually are
 ENDINGS = (
-    "pem key p8 p12 pfx ppk jks keystore keytab kdbx tfstate tfvars env json yaml yml toml ini csv conf cnf sqlite db"
+    "pem key p8 p12 pfx ppk jks keystore keytab kdbx tfstate tfvars env json yaml yml toml ini csv txt xml conf cnf "
+    "sqlite db"
 ).split()
 WORD = re.compile(r"(?:\[[^\[\]]*+\]|[^/\\._\[\]-])++")
-FIELDS = frozenset({"env", "key"})  # `import.meta?.env` is code
+WORDS = (
+    "env secrets secret credentials config kubeconfig history gshadow account prod ed25519 ecdsa rsa dsa vault token "
+    "tokens netrc keystore"
+).split()
+FIELD = re.compile(r"[^/*\[\]?]*+\?\.(?:env|key)")  # `import.meta?.env` is code
 OF_COPY = re.compile(
     r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
 )
@@ -91,7 +96,7 @@ def _production_of_name(name: str) -> tuple[str, ...]:
 def _production_of_own_stem(name: str) -> tuple[str, ...]:
     """The files of production configuration that a pattern can mean by its other words: `app-pro?.yml`, `x-prod.y*`."""
     stem, dot, end = name.rpartition(".")
-    if not dot or "pr" not in stem:
+    if not dot or not ANY_OF.search(name):
         return ()
     plain = WORD.sub(_word_of_production, stem)
     ends = [one for one in PRODUCTION_ENDS if name_matches(one, end)] if ANY_OF.sub("", end) else ()
@@ -100,10 +105,7 @@ def _production_of_own_stem(name: str) -> tuple[str, ...]:
 
 def _word_of_production(found: re.Match[str]) -> str:
     """A word of a pattern as one for production, where it says three letters of that and can mean it."""
-    if sum(map(str.isalnum, ANY_OF.sub(_known, found[0]))) < 3:
-        return ANY_OF.sub("x", found[0])
-    meant = (word for word in ("prod", "production") if name_matches(word, found[0]))
-    return next(meant, ANY_OF.sub("x", found[0]))
+    return _meant_word(found[0], ("prod", "production"), 3)
 
 
 def _candidates_of_production(pattern: str) -> tuple[str, ...]:
@@ -158,16 +160,33 @@ def _secrets_of_pattern(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8_192)  # asked for by the count of the work and by the readings
 def _of_own_stem(name: str) -> tuple[str, ...]:
-    """The secret files with the stem of a pattern, whatever its wild cards stand for there, and an ending that it can
-    mean, of which it says two letters."""
-    stem, dot, end = name.rpartition(".")
-    if end in FIELDS:
+    """The secret files that a pattern can mean by its own words, where it says two letters of each word of such names,
+    and with an ending of which it says two letters."""
+    if FIELD.fullmatch(name):
         return ()
-    plain = ANY_OF.sub("x", stem)
-    names = [f"{plain}{dot}{ANY_OF.sub('x', end)}"]
-    if dot and ANY_OF.search(end) and sum(map(str.isalnum, ANY_OF.sub("", end))) > 1:
+    stem, dot, end = name.rpartition(".")
+    names = [WORD.sub(_word_of_secrets, name)]
+    if dot and ANY_OF.search(end) and _letters_said(end) > 1:
+        plain = WORD.sub(_word_of_secrets, stem)
         names += (f"{plain}.{ending}" for ending in ENDINGS if name_matches(ending, end))
     return tuple(one for one in names if SECRET.search(one))
+
+
+def _word_of_secrets(found: re.Match[str]) -> str:
+    """A word of a pattern as one of those that stand in the names of secret files, where it can mean it."""
+    return _meant_word(found[0], WORDS, 2)
+
+
+def _meant_word(pattern: str, known: Sequence[str], letters: int) -> str:
+    """The known word that a part of a pattern can mean and says so many letters of; else any."""
+    if not ANY_OF.search(pattern):
+        return pattern
+    meant = (word for word in known if name_matches(word, pattern))
+    return next(meant, "") * (_letters_said(pattern) >= letters) or ANY_OF.sub("x", pattern)
+
+
+def _letters_said(pattern: str) -> int:
+    return sum(map(str.isalnum, ANY_OF.sub(_known, pattern)))
 
 
 def _candidates(pattern: str, known: Known) -> tuple[str, ...]:

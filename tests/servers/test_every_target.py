@@ -389,12 +389,14 @@ cred*.json s*rets.yml %2een* ｉd_r＊ .??? src/../.en* .git-cred* .s?h/config
 server.pe* server.ke? tls.k?y private.p[ef]m prod.tfvar? vault.kdb? .env.st* .env.sta?ing app.en? app.env* secrets.ya*
 terraform.tfstat* db_credentials.js* service-account-prod.js* .ssh/my_key* id_ed25519_s* ssh_host_rsa_k* .fish_hist*
 .e{m..o}v .authinf* .smbcred* .yarnrc.y* prod.keystor* id_rs?.bak *.pem.bak
-*_credentials.json
+*_credentials.json server*.key */tls*.key priv*.key app*.env conf?g.env .en?.production secret*.toml secret?.txt
+secrets.tx* db_cred*.json app-secret*.yml service-acc*-prod.json client_sec*_123.json kaggl*.json ssh_host_ed*_key
+.git/conf* .sqlite_hist* prod.kubeconf* secrets-pr*.yaml etc/gshad*
 """.split()
 # Patterns that people write for other files
 ORDINARY = """
 *.py *.js* config.js* *.y*ml docker-compose.y*ml main.p* report.p* package*.json src/**/*.tsx data[0-9].cs* keys*
-README.* nginx.conf* pyproject.to* test_*.json **/*.key.ts server.js* a.{1..10}.json credentials*.md environment*.yml
+README.* nginx.conf* pyproject.to* test_*.json **/*.key.ts server.js* a.{1..10}.json credits*.md environment*.yml
 """.split()
 
 
@@ -409,7 +411,7 @@ def test_a_pattern_that_can_match_a_secret_file_counts_as_one(pattern: str) -> N
 
 @pytest.mark.parametrize(
     "pattern",
-    "app-prod.y* app-pro?.yml values-production.ya?l values-pro*ion.yaml docker-compose.pro?.yml "
+    "app-p?od.yml app-*rod.yml values-[p]rod.yaml app-prod.y* app-pro?.yml values-production.ya?l values-pro*ion.yaml docker-compose.pro?.yml "
     "appsettings.Pro*.json application-pr?d.properties pr{a..z}d.yaml".split(),
 )
 def test_a_pattern_that_can_match_production_configuration_counts_as_it(pattern: str) -> None:
