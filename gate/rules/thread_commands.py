@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 YES = frozenset("yes|y|yep|yeah|ok|okay|yes please|confirm|confirmed|go ahead|do it|proceed".split("|"))
-ACKNOWLEDGEMENTS = frozenset({"ok", "okay", "yeah"})
+ACKNOWLEDGEMENTS = frozenset({"ok", "okay", "y", "yep", "yeah"})
 NO = frozenset(
     {
         "no",

@@ -22,7 +22,7 @@ from gate.rules.tool import InvalidAnswer
 from gate.rules.unicode_safety import quoted
 from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
-from gate.tasks.plain_words import is_asked, why_undecided
+from gate.tasks.plain_words import AMBIGUOUS, is_asked, why_undecided
 
 # What came of words after which a plain yes still means the card: they leave it as it waits, or it asks for them anew.
 # Whatever else is told stands between, since a yes may answer that.
@@ -325,7 +325,8 @@ async def _rename_pending(world: World, incoming: Incoming) -> bool:
 async def _yes(world: World, incoming: Incoming, action: Action) -> None:
     """The requester's own plain yes: to one action, not destructive, whose card stood there before they wrote."""
     if why := await why_undecided(world, incoming, action):
-        await post_note(world, incoming, UNDECIDED, {"text": why}, to=incoming.user)
+        kind = "answer" if why == AMBIGUOUS else UNDECIDED
+        await post_note(world, incoming, kind, {"text": why}, to=incoming.user)
     else:
         await _answer(world, incoming, await confirm(world, _press(action, incoming)), action)
 

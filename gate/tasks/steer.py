@@ -20,7 +20,7 @@ from gate.rules.task import Flow, Instruction, PauseReason, Remark, StopRequest,
 from gate.rules.task_states import TaskState
 from gate.tasks import clarify, control, converse, feedback, plan
 from gate.tasks.early_messages import UNSEEN, is_before_pause, is_early
-from gate.tasks.plain_words import why_undecided
+from gate.tasks.plain_words import AMBIGUOUS, why_undecided
 from gate.tasks.step_action import supersede_pending
 from gate.tasks.task_transitions import count_words, say_in_thread, update_task, with_instruction
 
@@ -190,7 +190,7 @@ def _is_short_no(incoming: Incoming) -> bool:
 
 
 def _undecided(task: Task, why: str) -> PressResult:
-    return PressResult(False, "undecided", why, task=task)
+    return PressResult(False, "ambiguous" if why == AMBIGUOUS else "undecided", why, task=task)
 
 
 async def _talking(world: World, incoming: Incoming, task: Task) -> PressResult:

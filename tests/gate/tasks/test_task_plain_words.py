@@ -518,11 +518,12 @@ async def test_a_yes_of_an_admin_lets_no_paused_plan_of_somebody_else_go_on(
     assert stage.desk.notes == {}
 
 
-@pytest.mark.parametrize("answered", ["ok", "okay", "OK!"])
+@pytest.mark.parametrize("answered", ["ok", "okay", "OK!", "yep", "y"])
 async def test_an_ok_after_hold_on_approves_no_plan(stage: Scene, answered: str) -> None:
     await planned(stage, write("a.md"), write("b.md"))
     await stage.say("hold on", mentioned=False, ts=later())
     await nothing_comes_of(stage, answered, AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
+    await nothing_comes_of(stage, "yes", AMBIGUOUS, ts=f"{time.time() + 180:.6f}")
     assert (await newest(stage)).state is S.PLAN_REVIEW
 
 

@@ -343,7 +343,7 @@ async def test_ok_after_a_result_is_no_yes_to_an_older_card(stage: Scene) -> Non
     for word in ("ok", "go ahead"):
         await stage.say(word, mentioned=False)
         assert (await stage.now(old.id)).state is State.PREPARED
-        assert stage.texts[-1].startswith("Is this about the result")
+        assert stage.texts[-1].startswith("Is this about what I wrote last")
     assert len(stage.desk.calls) == calls
 
 
