@@ -105,7 +105,6 @@ ARGUMENTS: dict[str, Callable[[int], Json]] = {
     "ways up with patterns": lambda n: {"data": [f"/proc/..{i}*" for i in range(n)]},
     "ways up after signs": lambda n: {"data": [f"$x/proc/..@({i}" for i in range(n)]},
     "homes": lambda n: {"data": [f"~/{i}" for i in range(n)]},
-    "lines of JSON and words": lambda n: {"data": '{"a.b":"c.d"}x\n' * n},
     "encoded words": lambda n: {"data": [f"=?utf-8?q?{i}?=" for i in range(n)]},
 }
 

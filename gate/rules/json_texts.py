@@ -73,13 +73,8 @@ def _values(text: str) -> Json:
     found, rest = _first_values(text)
     if len(found) == 1 and not rest:
         return found[0]
-    if "\n" in rest or "\r" in rest:
-        lines = [(line, *_first_values(line)) for line in rest.splitlines()]
-        found += [one for _, values, _ in lines for one in values]
-        # What is left of each is judged; a name in quotes may be a part of a statement.
-        rest = "\n".join(
-            line if any(isinstance(v, str) for v in values) else end for line, values, end in lines
-        )
+    lines = rest.splitlines() if "\n" in rest or "\r" in rest else []
+    found += [one for line in lines for one in _first_values(line)[0]]
     # Words in quotes stand in sentences and tables, too.
     kept = [one for one in found if not isinstance(one, str) or one.lstrip().startswith(BEGINS)]
     return [*kept, rest] if kept and rest else kept or None
