@@ -68,11 +68,11 @@ RECEIVES = re.compile(
     r"collate|except|intersect|minus|with|window|using|nulls|qualify|tablesample|pivot|unpivot|option)\b)[\w$])"
 )
 BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
-# The first word of a text, or a sign that no question in words begins with
-# What SQLite, DuckDB or BigQuery take for blanks besides those of ASCII, and what draws nothing
+# What databases take for blanks besides those of ASCII, and what draws nothing: nobody types them
 ODD_BLANKS = re.compile(
-    r"[\x00\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]"
+    r"[\x00-\x08\x0e-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
 )
+# The first word of a text, or a sign that no question in words begins with
 FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
 IN_QUOTES = (
     r"{0}'(?:[\x20-\x26\x28-\x5b\x5d-\x7e]|''){{0,8000}}'(?![\s']{{0,90}}\()|"

@@ -220,7 +220,10 @@ def test_a_statement_is_found_in_whatever_argument_it_stands(name: str, args: Js
     assert judged(name, args).verdict is verdict
 
 
-@pytest.mark.parametrize("blank", ["\ufeff", "\xa0", "\u2003", "\u3000", "\x85", "\u200b", "\0", "\x1f"])
+@pytest.mark.parametrize(
+    "blank",
+    ["\ufeff", "\xa0", "\u2003", "\u3000", "\x85", "\u200b", "\0", "\x1f", "\x01", "\x7f", "\xad", "\u180e"],
+)
 def test_no_blank_of_unicode_before_a_statement_hides_it(blank: str) -> None:
     """SQLite skips a byte order mark, DuckDB and BigQuery all that Unicode calls a blank."""
     assert judged("find_rows", {"where": f"id=1;{blank}{D} WHERE id=1"}).verdict is Verdict.CONFIRM
@@ -396,6 +399,18 @@ def test_a_long_text_of_a_tool_that_writes_takes_no_phrase() -> None:
 def test_json_before_a_statement_hides_nothing_of_it(name: str, change: str, before: str) -> None:
     assert judged(name, {"query": change}).cls is DESTRUCTIVE
     assert judged(name, {"query": before + change}).cls is DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT 'a\n{\"'; DELETE FROM users; SELECT '\":1}\n'",
+        'INSERT INTO t FORMAT JSONEachRow\n{"a":1}\n{"a":2}',
+    ],
+)
+def test_lines_of_a_statement_that_begin_as_json_are_judged_with_it(statement: str) -> None:
+    assert judged("query_database", {"query": statement}).verdict is Verdict.TYPED
+    assert judged("find_rows", {"where": statement}).verdict is Verdict.CONFIRM
 
 
 def test_lines_of_json_with_words_between_them_are_no_statement() -> None:
