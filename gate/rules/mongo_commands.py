@@ -82,10 +82,13 @@ LOOKING = frozenset(
 )
 GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
+SHELL_WORD = re.compile(r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh)(?![\w$])")  # beside a call
 SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b|with\s{1,90}\w)")  # judged as such
 OF_SHELL = re.compile(rf"[\s(\ufeff]*+{GLOBAL}db\s*+[.\[]")
 FIELD = re.compile(r"(?<![\w$.])[\w$]++\s*+:")
-OBJECT = re.compile(r"(?:[\s(\[,;\ufeff]|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+\{")  # behind comments
+OBJECT = re.compile(
+    r"(?:[\s(\[,;\ufeff]|//[^\n\r\u2028\u2029]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+\{"
+)  # behind comments
 QUOTED = re.compile(r"\"[^\"\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+\"|'[^'\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+'")
 # What stands before a bracket: a name, or what ends what else may be called
 CALLED = re.compile(r"((?<![\w$])[\w$]++|[\])\"'`./\\?])\s*+\(")
@@ -185,7 +188,8 @@ def _text_changes(text: str, keys: frozenset[str]) -> bool:
     """Whether a text that is no JSON may change something, where it is written as the shell takes it."""
     is_object = OBJECT.match(text) is not None
     calls = keys & STATED and has_call(text) and not SQL.match(text)
-    if not (is_object or calls or SHELL.search(text)):
+    in_shell = SHELL.search(text) or ("(" in text and SHELL_WORD.search(text))
+    if not (is_object or calls or in_shell):
         return False
     if is_object and not keys & FILTERS and any(map(_is_command_in_text, FIRST.finditer(text))):
         return True

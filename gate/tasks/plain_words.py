@@ -30,7 +30,9 @@ ELSEWHERE = (
     "Is this about the card that waits, or about what else I asked you here? Nothing ran: please press a button on the "
     "one you mean."
 )
-AMBIGUOUS = "Is this about what I wrote last, or a yes to the card above? Nothing ran: please press a button on the card."
+AMBIGUOUS = (
+    "Is this about what I wrote last, or a yes to the card above? Nothing ran: please press a button on it."
+)
 TO_WHOM = (
     "Is this for me, or for somebody else who wrote here since? Nothing ran: please press a button on the card, or "
     "mention me in your answer."
