@@ -34,9 +34,12 @@ def holders(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _holders(path: str) -> list[str]:
+    mail = MAIL.search(path)
+    folder = (mail[1] or "") if mail else ""
+    if folder.startswith("."):
+        return [folder.lstrip(".") or "INBOX"]
     folders = [path[: end.start()] for end in FOLDER_END.finditer(path)]
-    mail = MAIL.search(path)  # or an event in a folder that is called so
-    return [(mail[1] or "").lstrip(".") or "INBOX", *folders] if mail else folders
+    return [folder or "INBOX", *folders] if mail else folders  # or an event in a folder that is called so
 
 
 def in_any_letters(schema: Json, names: Sequence[str]) -> Json:

@@ -41,6 +41,10 @@ def test_a_file_lies_in_its_folders_and_a_mail_in_its_mailbox(path: str, names: 
     assert bool(found) is bool(names)
 
 
+def test_the_folder_of_a_mailbox_is_no_holder_beside_it() -> None:
+    assert set(holders([".HR/cur/7.host"])) == {"HR", "hr"}
+
+
 def test_a_holder_has_each_of_its_names_in_either_case() -> None:
     assert holders(["Team/lunch.ics", "Team/tea.ics"]) == ("Team", "team", "TEAM")
 
