@@ -13,9 +13,11 @@ from openpyxl.utils.cell import column_index_from_string
 from servers.formats import office
 from servers.sandbox.protocol import Refused
 
-_HIDES = re.compile(r"display:none|visibility:(?:hidden|collapse)|(?:opacity|font-size):0(?!\.?0{0,9}[1-9])")
+_HIDES = re.compile(
+    r"display:none|visibility:(?:hidden|collapse)|(?:opacity|font-size):(?=[0.])0{0,9}+\.?+0{0,9}+(?![.0-9])"
+)
 _CLOSED = {"dialog", "details"}  # shown where they are open
-_NEVER_SHOWN = {"datalist", "noframes"}
+_NEVER_SHOWN = {"datalist", "noframes", "noembed", "iframe", "audio", "video", "object", "canvas", "rp"}
 _NO_TEXT = {"script", "style", "template", "noscript", "title", "svg", "input", "link", "meta", "img"}
 _YES = ("1", "true", "on")
 

@@ -105,10 +105,12 @@ PAGES = {
     "a style with a remark": ('<p style="display:/*;*/none">Pay 900.</p>', ONE),
     "a sign by its number": (r'<p style="d\69splay:none">Pay 900.</p>', ONE),
     "no size": ('<p style="font-size:0.0px">Pay 900.</p>', ONE),
+    "an opacity without a nought": ('<p style="opacity:.0">Pay 900.</p>', ONE),
+    "what stands in for a frame": ("<iframe>Pay 900.</iframe>", ONE),
     "a sheet of styles": ("<style>.x { visibility: hidden }</style><p class=x>Pay 900.</p>", ONE),
     "a closed box": ("<dialog>Pay 900.</dialog>", ONE),
     "two": ("<p hidden>Pay 900.</p><p hidden>Pay 800.</p>", "it hides 2 parts of its text"),
-    "nothing": ('<p style="font-size:0.9em; display:block">Pay.</p><input type=hidden><details open>a</details>', ""),
+    "nothing": ('<p style="font-size:0.9em; opacity:.5; display:block">Pay.</p><input type=hidden><details open>a</details>', ""),
 }  # fmt: skip
 
 
