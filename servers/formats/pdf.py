@@ -9,12 +9,10 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pypdfium2
-import reportlab
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject
 from reportlab.lib import colors
@@ -23,7 +21,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
-from reportlab.pdfbase.pdfmetrics import getFont, registerFont, registerFontFamily
+from reportlab.pdfbase.pdfmetrics import getFont, registerFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import (
     Flowable,
@@ -38,33 +36,14 @@ from reportlab.platypus import (
 
 from servers.formats import form_widgets, pdf_sound, right_to_left
 from servers.formats.blocks import FORMS, Block, Run, Text, plain, unstyled
+from servers.formats.pdf_fonts import standard_font
 from servers.sandbox.protocol import Refused
 
-_VERA = Path(reportlab.__file__).with_name("fonts")
-# The fonts of a host know more letters than the one that comes with the library.
-_FONTS = (
-    (Path("/usr/share/fonts/truetype/dejavu"), ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")),
-    (Path("/usr/share/fonts/TTF"), ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")),
-    (_VERA, ("Vera", "VeraBd", "Vera")),
-)
 # Fonts that a reader of PDF brings along, by the names of Adobe's Asian font packs, with the characters each is sure to
 # have. They are not put into the file.
 CHINESE, TRADITIONAL, JAPANESE, KOREAN = "STSong-Light", "MSung-Light", "HeiseiMin-W3", "HYSMyeongJo-Medium"
 _CHARACTERS = {CHINESE: "gbk", TRADITIONAL: "big5", JAPANESE: "cp932", KOREAN: "cp949"}
 _SPACES = "\n\t\r\u00ad"
-
-
-def standard_font() -> TTFont:
-    """The font for texts, registered together with those for headings and code."""
-    folder, names = next((folder, names) for folder, names in _FONTS if (folder / f"{names[0]}.ttf").exists())
-    text, bold, mono = (
-        TTFont(name, str(folder / f"{file}.ttf"))
-        for name, file in zip(("text", "bold", "mono"), names, strict=True)
-    )
-    for font in (text, bold, mono):
-        registerFont(font)
-    registerFontFamily("text", normal="text", bold="bold", italic="text", boldItalic="bold")
-    return text
 
 
 def unknown_letters(blocks: Sequence[Block], font: TTFont) -> list[str]:
