@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pypdf import PdfWriter
-from pypdf.generic import ArrayObject, NameObject, PdfObject
+from pypdf.generic import ArrayObject, NameObject, TextStringObject
 
 from servers.formats import form_looks
-from servers.formats.pdf_sound import warnings_of_pypdf
+from servers.formats.form_looks import at
 from servers.sandbox.protocol import Refused
 
 _DEEPEST = 100
@@ -36,11 +36,17 @@ def fill(writer: PdfWriter, chosen: dict[str, str]) -> None:
     for widget in before:
         if widget.in_form and (name := _name(writer, widget.annotation)) in asked:
             asked[name].append(widget)
+    looks = list[form_looks.Look]()
     for name, widgets in asked.items():
         if len({(widget.names, widget.value) for widget in widgets}) > 1:
             raise Refused(f"has several fields that are called “{name}”. Fill it by hand.")
         for widget in widgets:
-            _fill(writer, widget, name, chosen[name])
+            if at(_holder(widget.annotation), "/FT") == "/Btn":
+                _press(writer, widget, name, chosen[name])
+            else:
+                looks.append(_look(writer, widget, name, chosen[name]))
+    if looks:
+        form_looks.draw(writer, looks)
     own = {id(widget.annotation) for widgets in asked.values() for widget in widgets}
     for old, new in zip(before, _widgets(writer, tree), strict=True):
         if id(old.annotation) not in own and old[-2:] != new[-2:]:
@@ -49,40 +55,26 @@ def fill(writer: PdfWriter, chosen: dict[str, str]) -> None:
             )
 
 
-def _fill(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
-    """Raises Refused where some programs would show another value than is written."""
-    above = list(_above(widget.annotation))
+def _look(writer: PdfWriter, widget: Widget, name: str, value: str) -> form_looks.Look:
+    """Write a text, and say what is to be shown of it. Raises Refused where there is less room than that."""
+    holder = _holder(widget.annotation)
+    above = [*_above(widget.annotation), at(writer._root_object, "/AcroForm", {})]
+    look = form_looks.Look(name, value, above)
+    if look.says("/FT", "") not in ("/Tx", "/Ch"):
+        raise ValueError("no field for a text")
     if any("/RV" in one for one in above):
         raise Refused(f"has formatted text in the field “{name}”, which would stay. Fill it by hand.")
-    if _at(_holder(widget.annotation), "/FT") == "/Btn":
-        return _write(writer, widget, name, value)
-    most = next((int(one["/MaxLen"]) for one in above if "/MaxLen" in one), len(value))
+    most = int(look.says("/MaxLen", len(value)))
     if len(value) > most:
         raise Refused(f"has room for {most} letters in the field “{name}”. Give a shorter value.")
-    if len(value.splitlines()) > 1 and form_looks.is_one_line(_holder(widget.annotation)):
+    if len(value.splitlines()) > 1 and not look.has_lines:
         raise Refused(f"has one line for the field “{name}”. Give a value of one line.")
-    form = _at(writer._root_object, "/AcroForm", {})
-    for size in (form_looks.size(form, above), form_looks.FITTING):
-        with form_looks.own_font(form, widget.annotation, size):
-            look = _look(writer, widget, name, value)
-        if form_looks.is_list(_holder(widget.annotation)) or form_looks.shows(look, value):
-            return None
-    raise Refused(f"has no room for “{value[:60]}” in the field “{name}”. Give a shorter value.")
-
-
-def _look(writer: PdfWriter, widget: Widget, name: str, value: str) -> Any:
-    """Make a new look for a text: pypdf writes over one that others may share."""
-    widget.annotation.pop("/AP", None)
-    with warnings_of_pypdf() as heard:
-        _write(writer, widget, name, value)
-    if any("not supported by font encoding" in said for said in heard):
-        raise Refused(f"has no font for some letters of “{value[:60]}” in “{name}”. Fill it by hand.")
-    look = widget.annotation["/AP"]["/N"].get_object()
-    form_looks.unclip(look)
+    holder[NameObject("/V")] = TextStringObject(value)
+    holder.pop("/I", None)  # the places of what was chosen before
     return look
 
 
-def _write(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
+def _press(writer: PdfWriter, widget: Widget, name: str, value: str) -> None:
     """Let pypdf see this widget alone."""
     page, annotation = widget.page, widget.annotation
     all_of_them = page.raw_get("/Annots")
@@ -99,28 +91,28 @@ def _name(writer: PdfWriter, annotation: Any) -> str:
 
 
 def _holder(annotation: Any) -> Any:
-    """The field whose value pypdf changes with a widget."""
-    return annotation if "/FT" in annotation and "/T" in annotation else _at(annotation, "/Parent", {})
+    """The field whose value changes with a widget."""
+    return annotation if "/FT" in annotation and "/T" in annotation else at(annotation, "/Parent", {})
 
 
 def _tree(writer: PdfWriter) -> set[int]:
     """The ids of all that the form lists."""
     found = set[int]()
-    left = [_at(_at(writer._root_object, "/AcroForm", {}), "/Fields", ())]
+    left = [at(at(writer._root_object, "/AcroForm", {}), "/Fields", ())]
     while left:
         for item in left.pop():
             field = item.get_object()
             if id(field) not in found:
                 found.add(id(field))
-                left.append(_at(field, "/Kids", ()))
+                left.append(at(field, "/Kids", ()))
     return found
 
 
 def _widgets(writer: PdfWriter, tree: set[int]) -> Iterator[Widget]:
     for page in writer.pages:
-        for item in _at(page, "/Annots", ()):
+        for item in at(page, "/Annots", ()):
             annotation = item.get_object()
-            if _at(annotation, "/Subtype") == "/Widget":
+            if at(annotation, "/Subtype") == "/Widget":
                 yield _widget(page, annotation, tree)
 
 
@@ -132,7 +124,7 @@ def _widget(page: Any, annotation: Any, tree: set[int]) -> Widget:
         tuple(str(one["/T"]) for one in above if "/T" in one),
         any(id(one) in tree for one in above),
         next((str(one["/V"]) for one in (_holder(annotation), *above) if "/V" in one), ""),
-        str(_at(annotation, "/AS", "")),
+        str(at(annotation, "/AS", "")),
     )
 
 
@@ -145,8 +137,3 @@ def _above(annotation: Any) -> Iterator[Any]:
             return
         one = one["/Parent"]
     raise ValueError("a field hangs on too many others")
-
-
-def _at(part: Any, key: str, otherwise: Any = None) -> Any:
-    found = part.get(key, otherwise)
-    return found.get_object() if isinstance(found, PdfObject) else found

@@ -265,7 +265,7 @@ def filled(data: bytes, values: dict[str, str]) -> bytes:
         form_widgets.fill(writer, chosen)
         writer.set_need_appearances_writer(False)
         made = _bytes(writer)
-    except BROKEN as error:
+    except (*BROKEN, pypdfium2.PdfiumError) as error:
         raise Refused("has a form that cannot be filled here. Fill it by hand.") from error
     pdf_sound.must_say_the_same([data], made)
     return made

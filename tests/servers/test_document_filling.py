@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pypdfium2
 import pytest
 from pypdf import PdfReader
+from pypdfium2 import raw
 
 from servers.document import server
 from servers.formats import pdf
+from servers.formats.pdf_fonts import standard_font
 from servers.sandbox.protocol import Refused
 from tests.servers.gate_around_server import Gate, gated
 
@@ -143,11 +146,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 def with_field(
-    more: bytes = b"", look: bytes = b"(/Helv 9 Tf 0 g)", font: bytes = b"", to_unicode: bytes = b""
+    more: bytes = b"",
+    look: bytes = b"(/Helv 9 Tf 0 g)",
+    font: bytes = b"",
+    to_unicode: bytes = b"",
+    kind: bytes = b"/Tx",
 ) -> bytes:
     """A form with one field, whose font has this besides."""
     fonts = b"/DR<</Font<</Helv<</Type/Font/Subtype/Type1/BaseFont/Helvetica%s>>>>>>" % font
-    field = b"<</FT/Tx/T(sum)/V(1)/Subtype/Widget/Type/Annot/F 4/Rect[0 0 90 20]/DA%s%s>>" % (look, more)
+    widget = b"/Subtype/Widget/Type/Annot/F 4/Rect[0 0 90 20]/DA%s%s" % (look, more)
+    field = b"<</FT%s/T(sum)/V(1)%s>>" % (kind, widget)
     return drawn(
         b"<</Type/Catalog/Pages 2 0 R/AcroForm<<%s/Fields[4 0 R]>>>>" % fonts,
         PARTS[1],
@@ -212,12 +220,78 @@ def test_a_value_that_would_be_cut_off_is_refused(data: bytes, value: str, why: 
         (with_field(b"/Ff 4096"), "two lines\nand more words"),
         (with_field(), "-5 % (é) €"),
         (with_field(), ""),
-        (with_field(), "Łódź"),
     ],
 )
 def test_a_value_that_fits_is_written(data: bytes, value: str) -> None:
     made = pdf.filled(data, {"sum": value})
     assert pdf.fields(made)["sum"]["value"] == value
+
+
+def flat(data: bytes) -> pypdfium2.PdfTextPage:
+    """The first page as PDFium reads it, with what its fields show."""
+    document = pypdfium2.PdfDocument(data)
+    page = document[0]
+    assert raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
+    page.close()
+    return document[0].get_textpage()
+
+
+def read(data: bytes) -> str:
+    return unicodedata.normalize("NFKC", flat(data).get_text_range())
+
+
+NAMES = (
+    "Anna Lee", "Łódź", "Łukasz", "Čapek", "C\u030capek", "Ελένη", "Анна", "Ğülşen", "Ngô Thị Ế", "שלום", "كريم"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_shown_in_its_script_or_a_letter_is_named_that_no_font_has(name: str) -> None:
+    known = standard_font().face.charToGlyph
+    lacking = sorted(letter for letter in unicodedata.normalize("NFC", name) if ord(letter) not in known)
+    if lacking:
+        with pytest.raises(Refused, match="no font for these letters in the field “sum”: "):
+            pdf.filled(with_field(), {"sum": name})
+        return
+    made = pdf.filled(with_field(), {"sum": name})
+    assert pdf.fields(made)["sum"]["value"] == name
+    assert read(made) == unicodedata.normalize("NFKC", name)
+
+
+def test_a_hundred_fields_have_the_letters_of_one_font() -> None:
+    fields = b"".join(b" %d 0 R" % number for number in range(4, 104))
+    widgets = [b"<</FT/Tx/T(%d)%s>>" % (n, WIDGET) for n in range(100)]
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Annots[%s]>>" % fields
+    made = pdf.filled(
+        drawn(PARTS[0] % fields, PARTS[1], page, *widgets), {str(n): f"Ł{n}" for n in range(100)}
+    )
+    assert made.count(b"/FontFile2") == 1
+
+
+def box(data: bytes) -> tuple[float, float, float, float]:
+    """Where the first letter stands."""
+    return flat(data).get_charbox(0)
+
+
+def test_a_value_stands_at_the_side_that_the_form_says() -> None:
+    lefts = [box(pdf.filled(with_field(b"/Q %d" % side), {"sum": "1000"}))[0] for side in range(3)]
+    assert lefts[0] < 10 < 30 < lefts[1] < 45 < 60 < lefts[2] < 90
+
+
+@pytest.mark.parametrize(("turn", "bottom"), [(90, True), (270, False)])
+def test_a_value_in_a_field_that_is_turned_stands_along_it(turn: int, bottom: bool) -> None:
+    upright = with_field(b"/MK<</R %d>>" % turn).replace(b"[0 0 90 20]", b"[0 0 20 90]")
+    left, low, right, high = box(pdf.filled(upright, {"sum": "1 and more, to the end"}))
+    assert 0 < left < right < 20
+    assert (high < 10) == bottom
+    assert (low > 80) != bottom
+
+
+def test_a_list_shows_what_is_chosen() -> None:
+    made = pdf.filled(with_field(kind=b"/Ch/Opt[(one)(two)]/I[0]"), {"sum": "two"})
+    field = PdfReader(io.BytesIO(made)).pages[0].annotations[0]
+    assert read(made) == "two"
+    assert "/I" not in field.get_object()
 
 
 def test_fields_of_merged_forms_have_names_that_no_other_has() -> None:

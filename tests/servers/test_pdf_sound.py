@@ -196,7 +196,9 @@ def test_formatted_text_of_a_field_does_not_stay_beside_its_value() -> None:
     assert shown(pdf.merged([lease(in_field=rich), form()])[0])[0][0] == "1"
 
 
-@pytest.mark.parametrize("value", ["漢字", "שלום"])
-def test_a_value_without_letters_to_show_it_is_refused(value: str) -> None:
-    with pytest.raises(Refused, match=f"no font for some letters of “{value}” in “name”"):
+@pytest.mark.parametrize(
+    ("value", "named"), [("Ann 漢字", "字 漢"), ("ש\u05b8לום", "\u05b8"), ("1\t2", r"'\\t'")]
+)
+def test_a_value_with_letters_that_cannot_be_shown_is_refused(value: str, named: str) -> None:
+    with pytest.raises(Refused, match=f"^has no font for these letters in the field “name”: {named}"):
         pdf.filled(lease(), {"name": value})
