@@ -157,15 +157,19 @@ def exactly(read: Callable[[int], bytes], size: int) -> bytes:
     return bytes(found)
 
 
+AGAIN = 0.2  # seconds
+
+
 class OutOfTime(BaseException):
     """The file took too long. No Exception: parsers catch those, and go on."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises OutOfTime inside when the process has used so many seconds. What does not return to Python goes on."""
+    """Raises OutOfTime inside when the process has used so many seconds, and again after AGAIN of them: Python loses
+    what is raised in a finalizer or the callback of a weak reference. What does not return to Python goes on."""
     before = signal.signal(signal.SIGVTALRM, _over)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, AGAIN)
     try:
         yield
     finally:
