@@ -17,6 +17,7 @@ from mcp_types import TextContent
 from servers.filesystem import disk
 from servers.filesystem.listing import Budget, matcher, search
 from servers.filesystem.paths import Roots, Spot
+from tests.cpu_time import within
 from tests.servers.files import Clock, files, sample, sha, tree
 from views.tool_results import in_words
 
@@ -222,10 +223,9 @@ def test_a_search_says_that_a_file_cannot_be_opened(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "*a" * 100, "[" * 200, "*" * 200, "?" * 200, "[!a-z]*" * 20])
 def test_no_pattern_takes_long(pattern: str) -> None:
-    started = time.monotonic()
-    matcher(pattern)("a" * 250 + "!", "")
-    matcher(pattern)("a" * 4_000 + "!", "")
-    assert time.monotonic() - started < 1
+    with within(1):
+        matcher(pattern)("a" * 250 + "!", "")
+        matcher(pattern)("a" * 4_000 + "!", "")
 
 
 @pytest.mark.parametrize("most", [{"characters": 40}, {"room": 15}])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 from unittest.mock import Mock, patch
 
 import pytest
 
 from gate.rules.outcome_claims import claims_outcome
-from tests.cpu_time import seconds
+from tests.cpu_time import seconds, within
 
 CLAIMS = """
 Done - I mentioned John on SCRUM-2
@@ -134,9 +133,8 @@ def test_ones_own_deeds_are_no_recounting(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["i have ", "done", "a ", "- ", '"', "`", "successfully ", "was sent if "])
 def test_any_text_is_judged_in_time(piece: str) -> None:
-    began = time.monotonic()
-    claims_outcome(piece * (8000 // len(piece)))
-    assert time.monotonic() - began < 2
+    with within(2):
+        claims_outcome(piece * (8000 // len(piece)))
 
 
 @pytest.mark.parametrize("long", ["\ufdfa" * 7_900, "a" + "\u0300\u0316" * 3_950])
