@@ -113,6 +113,14 @@ class Ledger(Port):
         for name in tx.meant:
             self._fuse.reach("after", name)
 
+    async def receive_at_once(self, incoming: Any, most: int, run: Any) -> bool:
+        """The same commit, of a message of a crowd."""
+        self._fuse.reach("before", "inbox commit")
+        taken: bool = await self._port.receive_at_once(incoming, most, run)
+        if taken:
+            self._fuse.reach("after", "inbox commit")
+        return taken
+
 
 class Tx(Port):
     """Notes what its transaction is about."""
