@@ -113,7 +113,7 @@ def _candidates_of_production(pattern: str) -> tuple[str, ...]:
     if not (found := _candidates(pattern, PRODUCTION)):
         return ()
     stem, dot, end = pattern.rpartition("/")[2].rpartition(".")
-    known = sum(map(str.isalnum, ANY_OF.sub(_known, stem if dot else end)))
+    known = _letters_said(stem if dot else end)
     return found if known >= (2 if dot else 3) else ()
 
 
@@ -264,7 +264,7 @@ def _is_specific(pattern: str, secret: str) -> bool:
     """Whether a pattern says something of the name: two letters of it, or what follows the dot of a hidden file."""
     if secret in LETTERS_OF_WORDY:
         return _letters_of_stem(pattern) >= LETTERS_OF_WORDY[secret]
-    if sum(map(str.isalnum, ANY_OF.sub(_known, pattern))) < 2:
+    if _letters_said(pattern) < 2:
         return pattern.startswith(".") and len(pattern) > 2
     stem = pattern.rpartition(".")[0]  # `*.json` says only what kind of file it is, `*.pem` says enough
     return not stem or ANY_OF.sub(_known, stem) != "" or secret.startswith("x.")
@@ -273,7 +273,7 @@ def _is_specific(pattern: str, secret: str) -> bool:
 def _letters_of_stem(pattern: str) -> int:
     """How many letters a pattern says of a name before its ending, of which it counts that it has one."""
     stem, dot, _ = pattern.rpartition(".")
-    return len(dot) + sum(map(str.isalnum, ANY_OF.sub(_known, stem if dot else pattern)))
+    return len(dot) + _letters_said(stem if dot else pattern)
 
 
 def _known(found: re.Match[str]) -> str:
