@@ -34,10 +34,9 @@ class CallForms:
         targets = spec.recipe.targets
         reported = reported_forms(targets)
         inner = without_roots(reported)
-        files = (
-            [path for one in given for path in touched(targets, one)] if targets and targets.inside else []
-        )
-        held = holders(files)
+        inside = targets.inside if targets else ()
+        files = [path for one in given for path in touched(targets, one)] if inside else []
+        held = holders(files, inside)
         told = [*reported, *held]
         others = (form for one in given for form in argument_variants(targets, one, False, told))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]

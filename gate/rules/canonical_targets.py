@@ -180,7 +180,7 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
         return False
     if targets and _are_too_long(targets.resolved_to):
         return True
-    if targets and targets.inside and lie_in_too_much(touched(targets, args)):
+    if targets and targets.inside and lie_in_too_much(touched(targets, args), targets.inside):
         return True
     opened = with_parsed_json(args) if targets is None else args
     both = (args,) if opened is args else (args, opened)

@@ -236,9 +236,9 @@ def gated_holders(
     """The same of what these files lie in, where the first reader is asked for that by name."""
     spec = readers.tools[0]
     inside = spec.recipe.targets.inside if spec.recipe.targets else ()
-    if inside and lie_in_too_much(paths):
+    if inside and lie_in_too_much(paths, inside):
         raise TooManyFiles
-    held = holders(paths) if inside else ()
+    held = holders(paths, inside) if inside else ()
     if not held:
         return
     recipe = replace(spec.recipe, targets=Targets(looks=inside))
