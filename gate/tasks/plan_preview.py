@@ -131,9 +131,12 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
     step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
     decision = policy_decision(world, spec, step.args, task.session.channel)
+    rules = plans.rules_hash(spec.definition, world.policy.version, decision)
     private = decision.private or reads_in_private(world, spec, step.args, task.session.channel)
     step = _judged_as_known(world, plan, step, spec, private)
-    rules = current_rules_hash(world, task, step)
+    await world.clock.sleep(
+        0
+    )  # each look at large arguments takes its time: other work has its turn in between
     wrong = argument_problem(world, spec, step)
     if wrong:
         said = DO_NOT_FIT.format(tool=spec.full_name) if not is_shown_in_thread(step) else wrong
@@ -159,6 +162,7 @@ def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, priva
 async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
+    await world.clock.sleep(0)
     decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
     if decision.private or not seen.unseen:  # what could not be looked at may still be private

@@ -28,6 +28,7 @@ from gate.tasks.task_transitions import (
     OLD_CARD,
     count_words,
     is_about_private,
+    load_task,
     lock_unchanged,
     move_task,
     press_task,
@@ -112,6 +113,10 @@ def _consent(task: Task, plan: Plan, step: Step) -> Entry:
 
 async def _approve(world: World, press: TaskPress, do: Do) -> PressResult:
     """An approval: of exactly the plan that was shown, while its tools and rules are as they were."""
+    found = await load_task(world, press, TaskVerb.APPROVE)
+    if isinstance(found, PressResult):
+        return found
+    rules = await _rules_now(world, found)
 
     async def checked(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         left = [step for step in plan.steps if not step.is_finished]
@@ -119,12 +124,23 @@ async def _approve(world: World, press: TaskPress, do: Do) -> PressResult:
             return PressResult(False, "lapsed", LAPSED, task=task)
         if not all(step.rules for step in left):
             return PressResult(False, "looking", PREVIEW_PENDING, task=task)
-        if any(step.rules != current_rules_hash(world, task, step) for step in left):
+        if any(step.rules != rules.get((plan.version, step.id)) for step in left):
             await _store_plan(tx, task, _without_previews(plan), "system", RULES)
             return PressResult(False, "changed", CHANGED, task=task)
         return await do(tx, task, plan)
 
     return await _decide(world, press, TaskVerb.APPROVE, checked)
+
+
+async def _rules_now(world: World, task: Task) -> dict[tuple[int, str], str]:
+    """What tools and rules say now of the steps that are left, by the version of the plan and the step. Not asked in
+    a transaction: arguments may be large, and other work has its turn after each step."""
+    found = dict[tuple[int, str], str]()
+    for step in task.plan.steps if task.plan else ():
+        if not step.is_finished:
+            await world.clock.sleep(0)
+            found[_version(task), step.id] = current_rules_hash(world, task, step)
+    return found
 
 
 async def _decide(world: World, press: TaskPress, verb: TaskVerb, do: Do) -> PressResult:
@@ -199,6 +215,10 @@ async def refresh_previews(world: World, task: Task) -> bool:
 async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) -> PressResult:
     """*Modify*: reorder, drop, change arguments, “ask me here”, add an instruction. All of it, or nothing: what
     does not fit is told, with the step and the field. Raises Unavailable: then nothing changed."""
+    found = await load_task(world, press, TaskVerb.MODIFY)
+    if isinstance(found, PressResult):
+        return found
+    unfit = await _first_problem(world, found, changes)
 
     async def do(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         try:
@@ -207,11 +227,10 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             return PressResult(False, "unfit", str(wrong), task=task, step=wrong.step)
         if steps == plan.steps and not plan.lapsed:
             return PressResult(True, "unchanged", UNCHANGED, task=task)
-        for step in steps:
-            problem = "" if step.rules or step.is_finished else _argument_problem(world, task, step)
-            if problem:
-                text = f"Step {plans.place(plan, step)} ({_called(step)}): {problem} Nothing was changed."
-                return PressResult(False, "unfit", text, task=task, step=step.id)
+        if unfit is not None:
+            step, problem = unfit
+            text = f"Step {plans.place(plan, step)} ({_called(step)}): {problem} Nothing was changed."
+            return PressResult(False, "unfit", text, task=task, step=step.id)
         told = [*task.instructions]
         for number, step in added_notes(plan, steps):
             key = derive_id("note", task.id, task.revision, step.id)
@@ -223,6 +242,21 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
         return await _store_plan(tx, now, steps, press.user, "")
 
     return await _decide(world, press, TaskVerb.MODIFY, do)
+
+
+async def _first_problem(world: World, task: Task, changes: Sequence[StepChange]) -> tuple[Step, str] | None:
+    """The first step whose arguments cannot be taken with these changes, and why. Other work has turns in between."""
+    try:
+        steps = apply_changes(task.plan, changes) if task.plan else ()
+    except BadChange:
+        return None  # which is said of the plan as it is then
+    for step in steps:
+        if step.rules or step.is_finished:
+            continue
+        await world.clock.sleep(0)
+        if problem := _argument_problem(world, task, step):
+            return step, problem
+    return None
 
 
 def _argument_problem(world: World, task: Task, step: Step) -> str:

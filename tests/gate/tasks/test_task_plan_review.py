@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from gate.rules.always_gated import ALWAYS
 from gate.rules.planner_port import Call, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Posted
 from gate.rules.task import StepState
 from gate.rules.task_states import TaskState as S
+from gate.rules.tool import ToolSpec
 from gate.tasks import plan as flow
 from gate.tasks.plan import StepChange
+from tests.cpu_time import in_turns
 from tests.gate.gate_setup import ANN, BEN, BOT, CHANNEL, DORA, GIL, SAM, Scene, nothing_ran
 from tests.gate.plan_setup import (
     asked,
+    call,
     entries,
     look,
     on_plan,
@@ -378,6 +382,19 @@ async def test_cancel_ends_it(stage: Scene):
     assert (await only(stage)).state is S.CANCELLED
     assert (await pressed(stage, flow.approve_all, on_plan(task))).code == "late"
     assert wrote(stage) == []
+
+
+async def test_a_decision_on_a_plan_with_large_arguments_lets_other_work_have_turns(stage: Scene):
+    """Each step is judged anew, which took seconds for all of them in one go."""
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, rules=ALWAYS))
+    stage.desk.specs_now["create"] = ToolSpec("desk", "create", "Create", "", {}, "d")
+    large = [call("create", data=[f"{n:02d}{place:x}" for place in range(1_500)]) for n in range(15)]
+    async with in_turns(0.2):
+        task = await planned(stage, *large)
+        said = await flow.modify(stage.world, on_plan(task), (change("s1", 1, args={"data": ["x"] * 3_000}),))
+        await stage.play()
+        approved = await flow.approve_all(stage.world, on_plan(await only(stage)))
+    assert (said.code, approved.code) == ("modify", "approve")
 
 
 async def test_a_plain_yes_in_the_thread_approves_what_the_card_lists(stage: Scene):
