@@ -82,8 +82,11 @@ LOOKING = frozenset(
 )
 GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
-SHELL_WORD = re.compile(r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh)(?![\w$])")  # beside a call
-SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b|with\s{1,90}\w)")  # judged as such
+# Beside a call, or another value for a name: "high load (kW)" are words
+SHELL_WORD = re.compile(r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh)(?![\w$])")
+SHELL_CALL = re.compile(SHELL_WORD.pattern + r"\s*+[.(\[?]")
+CALL = re.compile(r"[\w$)\]\"'`./?]\(|\(\s*+[\"'`{\[)/]|=")
+SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b(?!\s*:)|with\s{1,90}\w)")  # judged as such
 OF_SHELL = re.compile(rf"[\s(\ufeff]*+{GLOBAL}db\s*+[.\[]")
 FIELD = re.compile(r"(?<![\w$.])[\w$]++\s*+:")
 OBJECT = re.compile(
@@ -187,15 +190,23 @@ def _is_plain(value: Json) -> bool:
 def _text_changes(text: str, keys: frozenset[str]) -> bool:
     """Whether a text that is no JSON may change something, where it is written as the shell takes it."""
     is_object = OBJECT.match(text) is not None
-    calls = keys & STATED and has_call(text) and not SQL.match(text)
-    in_shell = SHELL.search(text) or ("(" in text and SHELL_WORD.search(text))
-    if not (is_object or calls or in_shell):
+    if not (is_object or SHELL.search(text) or _calls(text, keys)):
         return False
     if is_object and not keys & FILTERS and any(map(_is_command_in_text, FIRST.finditer(text))):
         return True
     if UNCLEAR.search(_without_quotes(text)) or ESCAPE.search(text):
         return True
     return any(found[1] not in LOOKING for found in CALLED.finditer(_bare(text)))
+
+
+def _calls(text: str, keys: frozenset[str]) -> bool:
+    """Whether a text calls something, where that is of the shell. A question in SQL has functions of its own."""
+    if "(" not in text:
+        return False
+    if SQL.match(text):
+        return SHELL_CALL.search(_without_quotes(text)) is not None
+    named = SHELL_WORD.search(text) and CALL.search(text)
+    return bool(named or (keys & STATED and has_call(text)))
 
 
 def _without_quotes(text: str) -> str:

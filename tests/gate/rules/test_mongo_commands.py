@@ -70,6 +70,10 @@ SHELL = [
     'new Mongo().getDB("x").dropDatabase()',
     'load("x.js")',
     "rs.initiate()",
+    'load ("x.js")',
+    "let d = db; d.users.drop ()",
+    'show: this["db"].users.drop()',
+    'show: load("x.js")',
     "db.users.findAndModify({query: {a: 1}, new: true})",
     "db.users.mapReduce(f, g, {out: 'x'})",
     "db.users.watch()",
@@ -182,6 +186,24 @@ LOOKS: list[Json] = [
 def test_what_only_looks_runs_without_a_card(text: Json) -> None:
     for name, argument in (*TOOLS, ("mongodb_find", "filter"), ("mongodb_aggregate", "pipeline")):
         assert class_of_statements(words(name), {argument: text}) is CallClass.READ, (name, argument)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Acme db (EU)",
+        "my-db (old)",
+        "rs-0 (primary)",
+        "error: cannot connect (refused)",
+        "connect timeout (30s)",
+        "what is the load (avg) on db01?",
+        "the rs (replica set) is down",
+        "SELECT note FROM t WHERE note = 'load (kW)'",
+    ],
+)
+@pytest.mark.parametrize("argument", ["name", "search", "comment", "description"])
+def test_words_beside_a_bracket_are_no_text_of_the_shell(text: str, argument: str) -> None:
+    assert class_of_statements(words("mongodb_list"), {argument: text}) is CallClass.READ
 
 
 def test_a_filter_is_no_command_whatever_its_fields_are_called() -> None:
