@@ -12,6 +12,7 @@ PRODUCTION = (
 PRODUCTION_FILE = re.compile(PRODUCTION)
 LONGEST_END = 150  # characters of a text that it can match, and a line break at the end
 PRODUCTION_ENDS = "yaml yml json toml ini conf cfg config properties env tf tfvars hcl xml".split()
+CODE_ENDS = ("py", "rb", "js", "ts")  # of settings
 # Such paths, which a pattern of names may match.
 PRODUCTION_NAMES = tuple(
     [f"{stem}.{end}" for stem in ("prod", "production") for end in PRODUCTION_ENDS]
@@ -19,7 +20,7 @@ PRODUCTION_NAMES = tuple(
         f"{folder}/{stem}.{end}"
         for folder in ("settings", "environments")
         for stem in ("prod", "production")
-        for end in ("py", "rb", "js", "ts")
+        for end in CODE_ENDS
     ]
 )
 

@@ -54,7 +54,8 @@ SECRET_NAMES = tuple(
     "local.settings.json gh/hosts.yml etc/shadow proc/self/environ x.tfvars terraform.tfvars.json .dev.vars "
     ".mylogin.cnf pgpass.conf .vault_pass .vault_pass.txt vault_pass.txt .aws/config x.keytab .gnupg/pubring.kbx "
     ".terraformrc credentials.yml.enc .authinfo .smbcredentials .yarnrc.yml .fish_history ssh_host_rsa_key "
-    "id_ed25519_sk secrets.yaml .bash_history .zsh_history .python_history .psql_history .mysql_history".split()
+    "id_ed25519_sk secrets.yaml .bash_history .zsh_history .python_history .psql_history .mysql_history "
+    ".huggingface/stored_tokens credentials/production.yml.enc".split()
 )
 # Such paths whose names begin or end as ordinary ones do: a pattern has to say nearly all of one (`logins.*`).
 WORDY_NAMES = frozenset(

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 
 from gate.rules.name_patterns import name_matches
-from gate.rules.production_files import PRODUCTION_ENDS, PRODUCTION_FILE, PRODUCTION_NAMES
+from gate.rules.production_files import CODE_ENDS, PRODUCTION_ENDS, PRODUCTION_FILE, PRODUCTION_NAMES
 from gate.rules.secret_files import SECRET, SECRET_NAMES, WORDY_NAMES
 
 BRACES = re.compile(r"\{([^{}\s\":]*)\}")
@@ -19,6 +19,7 @@ CLASS = re.compile(r"\[!?(?:\[:[a-z]{1,10}:\]){1,10}\]")
 RANGE = re.compile(r"\{(?:(\w\.\.\w)|-?\d{1,9}\.\.-?\d{1,9})(?:\.\.-?\d{1,9})?\}")
 EXTENDED = re.compile(r"[@?*+]\(([^()\n]*)\)")
 MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
+MOST_JOINED = 3  # of the `*` of a pattern
 PATTERN = re.compile(r"[*?\[{]|[@+]\(")
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
@@ -30,10 +31,27 @@ ENDINGS = (
 ).split()
 WORD = re.compile(r"(?:\[[^\[\]]*+\]|[^/\\._\[\]-])++")
 WORDS = (
-    "env secrets secret credentials config kubeconfig history gshadow account prod ed25519 ecdsa rsa dsa vault token "
-    "tokens netrc keystore"
+    "env secrets secret credentials config kubeconfig history gshadow account prod dev staging stage test local live "
+    "ed25519 ecdsa rsa dsa vault token tokens netrc keystore settings"
 ).split()
-FIELD = re.compile(r"[^/*\[\]?]*+\?\.(?:env|key)")  # `import.meta?.env` is code
+# Of code and of paths into JSON, not of files: `import.meta?.env`, `Contents[].Key`, `[dbo].[a].key`
+FIELD = re.compile(r"(?:[\w.@-]|\?(?=\.)|\[[*0]?\]|(?<![\w\]])\[\w{2,60}\](?=\.))*\.(?:env|key)")
+COPIES = (
+    "bak",
+    "old",
+    "orig",
+    "save",
+    "backup",
+    "bkp",
+    "prev",
+    "last",
+    "tmp",
+    "txt",
+    "gz",
+    "zip",
+    "enc",
+    "1",
+)
 OF_COPY = re.compile(
     r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
 )
@@ -98,9 +116,24 @@ def _production_of_own_stem(name: str) -> tuple[str, ...]:
     stem, dot, end = name.rpartition(".")
     if not dot or not ANY_OF.search(name):
         return ()
-    plain = WORD.sub(_word_of_production, stem)
-    ends = [one for one in PRODUCTION_ENDS if name_matches(one, end)] if ANY_OF.sub("", end) else ()
-    return tuple(one for one in (f"{plain}.{ending}" for ending in ends) if PRODUCTION_FILE.search(one))
+    stems = [WORD.sub(_word_of_production, one) for one in _joined(stem, ("prod",))]
+    ends = (
+        [one for one in (*PRODUCTION_ENDS, *CODE_ENDS) if name_matches(one, end)]
+        if ANY_OF.sub("", end)
+        else ()
+    )
+    meant = (f"{plain}.{ending}" for plain, ending in product(stems, ends))
+    return tuple(one for one in dict.fromkeys(meant) if PRODUCTION_FILE.search(one))
+
+
+def _joined(pattern: str, known: Sequence[str]) -> Iterator[str]:
+    """A pattern; and, of one that says one of these words, each name that it has where a `*` joins two words or stands
+    for nothing."""
+    yield pattern
+    *parts, last = pattern.split("*", MOST_JOINED)
+    if parts and any(word in pattern for word in known):
+        for ends in product(*((f"{part}-", part) for part in parts)):
+            yield "".join(ends) + last
 
 
 def _word_of_production(found: re.Match[str]) -> str:
@@ -146,9 +179,17 @@ def _secrets_of_name(name: str) -> tuple[str, ...]:
     if not ANY_OF.search(name):
         return itself
     meant = [*itself, *_secrets_of_pattern(name)]
-    if original := OF_COPY.sub("", name):
-        meant += _secrets_of_pattern(original)
+    for original in (OF_COPY.sub("", name), _without_meant_copy(name)):
+        meant += [original] if SECRET.search(original) else _secrets_of_pattern(original) if original else ()
     return tuple(dict.fromkeys(meant))
+
+
+def _without_meant_copy(name: str) -> str:
+    """A pattern without a last part that can mean the ending of a copy: `id_rsa.b*`; the same where there is none."""
+    at = max(map(name.rfind, "._-"))
+    end = name[at + 1 :]
+    is_one = at > 0 and ANY_OF.search(end) and any(name_matches(one, end) for one in COPIES)
+    return name[:at] if is_one else name
 
 
 def _secrets_of_pattern(name: str) -> Iterator[str]:
@@ -165,7 +206,7 @@ def _of_own_stem(name: str) -> tuple[str, ...]:
     if FIELD.fullmatch(name):
         return ()
     stem, dot, end = name.rpartition(".")
-    names = [WORD.sub(_word_of_secrets, name)]
+    names = [WORD.sub(_word_of_secrets, one) for one in _joined(name, ("secret", "credential"))]
     if dot and ANY_OF.search(end) and _letters_said(end) > 1:
         plain = WORD.sub(_word_of_secrets, stem)
         names += (f"{plain}.{ending}" for ending in ENDINGS if name_matches(ending, end))
@@ -174,7 +215,7 @@ def _of_own_stem(name: str) -> tuple[str, ...]:
 
 def _word_of_secrets(found: re.Match[str]) -> str:
     """A word of a pattern as one of those that stand in the names of secret files, where it can mean it."""
-    return _meant_word(found[0], WORDS, 2)
+    return "prod" if found[0] == "*" else _meant_word(found[0], WORDS, 2)
 
 
 def _meant_word(pattern: str, known: Sequence[str], letters: int) -> str:

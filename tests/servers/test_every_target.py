@@ -392,11 +392,18 @@ terraform.tfstat* db_credentials.js* service-account-prod.js* .ssh/my_key* id_ed
 *_credentials.json server*.key */tls*.key priv*.key app*.env conf?g.env .en?.production secret*.toml secret?.txt
 secrets.tx* db_cred*.json app-secret*.yml service-acc*-prod.json client_sec*_123.json kaggl*.json ssh_host_ed*_key
 .git/conf* .sqlite_hist* prod.kubeconf* secrets-pr*.yaml etc/gshad*
+id_rsa.* id_rsa.b* id_rsa-* server.key.ba? .npmrc.* .netrc.ba* secrets.yaml.* terraform.tfstate.* kubeconfig.b*
+secrets-*.yml secrets-de*.yml secrets-sta*.yml secret-stag*.json .m2/sett*.xml .huggingface/stored*
+prod*secrets.yml prod*secret*.yml my*secrets.yaml gcp*credentials.json app*credentials.csv credentials/pro*.enc
+server[12].key
 """.split()
 # Patterns that people write for other files
 ORDINARY = """
 *.py *.js* config.js* *.y*ml docker-compose.y*ml main.p* report.p* package*.json src/**/*.tsx data[0-9].cs* keys*
 README.* nginx.conf* pyproject.to* test_*.json **/*.key.ts server.js* a.{1..10}.json credits*.md environment*.yml
+dev*.yml *-dev.yaml config-*.json *stage*.json settings*.xml app.log.* README*.md *.test.* logs-prod.* prod.api.*
+Contents[].Key issues[].key issues[0].key .[].key .spec.containers[*].env {.items[*].spec.containers[*].env}
+$.items[*].key .services[].env a?.b?.key a[0]?.key [dbo].[Users].key import.meta?.env
 """.split()
 
 
@@ -412,7 +419,8 @@ def test_a_pattern_that_can_match_a_secret_file_counts_as_one(pattern: str) -> N
 @pytest.mark.parametrize(
     "pattern",
     "app-p?od.yml app-*rod.yml values-[p]rod.yaml app-prod.y* app-pro?.yml values-production.ya?l values-pro*ion.yaml docker-compose.pro?.yml "
-    "appsettings.Pro*.json application-pr?d.properties pr{a..z}d.yaml".split(),
+    "appsettings.Pro*.json application-pr?d.properties pr{a..z}d.yaml values*prod.yaml docker-compose*prod.yml "
+    "app*production.json my*prod.yml settings_prod*.py settings/produc*.py".split(),
 )
 def test_a_pattern_that_can_match_production_configuration_counts_as_it(pattern: str) -> None:
     assert judged(undeclared("store"), {"path": pattern}).verdict is Verdict.TYPED
