@@ -72,6 +72,8 @@ BATCH = re.compile(r"(?im)^[ \t]{0,90}go\b")  # of T-SQL: another one begins
 ODD_BLANKS = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
 )
+# Beside blanks, keys of a terminal, which may take back a quote before them: judged as they are, too
+KEYS = re.compile(r"[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 # The first word of a text, or a sign that no question in words begins with
 FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
 IN_QUOTES = (
@@ -239,7 +241,7 @@ def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> Cal
     """The class that a call of a tool whose name has these words has at least because of what its texts state.
     `about`: what its server says of it."""
     tool = frozenset(said)
-    texts = [(keys, ODD_BLANKS.sub(" ", text)) for keys, text in _texts(parsed(args))]
+    texts = [(keys, form) for keys, text in _texts(parsed(args)) for form in _forms(text)]
     found = [_class_of_text(tool, keys, text) for keys, text in texts]
     stated = [(keys, text) for keys, text in texts if keys & STATEMENTS]
     if any(keys & STAGE for keys, _ in texts) or (
@@ -256,6 +258,13 @@ def class_of_statements(said: Sequence[str], args: Json, about: str = "") -> Cal
     if any(_may_do_more(tool, keys, text, says_sql) for keys, text in texts):
         found.append(CallClass.WRITE)
     return next((c for c in (CallClass.DESTRUCTIVE, CallClass.WRITE) if c in found), CallClass.READ)
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A text as it is read where it states something."""
+    yield ODD_BLANKS.sub(" ", text)
+    if KEYS.search(text):
+        yield text
 
 
 def _is_change(tool: Keys, keys: Keys, text: str) -> bool:
