@@ -25,7 +25,8 @@ AROUND = frozenset(
     "body command commands content document input operation operations queries query request statement".split()
 )
 STATED = frozenset("command commands q queries query statement statements".split())  # where it is expected
-TOLD = FILTERS | STATED  # the words of names that are kept for what stands within them
+CODE = frozenset("code eval expression function javascript js script scripts".split())  # where the shell's is
+TOLD = FILTERS | STATED | CODE  # the words of names that are kept for what stands within them
 COMMANDS = frozenset(
     """
     $eval abortmovecollection abortreshardcollection aborttransaction abortunshardcollection addshard addshardtozone
@@ -83,7 +84,10 @@ LOOKING = frozenset(
 GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
 # Beside a call, or another value for a name: "high load (kW)" are words
-SHELL_WORD = re.compile(r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh)(?![\w$])")
+SHELL_WORD = re.compile(
+    r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|Function|globalThis|process)(?![\w$])|"
+    r"\\u(?:[0-9a-fA-F]{4}|\{)"  # part of a name
+)
 SHELL_CALL = re.compile(SHELL_WORD.pattern + r"\s*+[.(\[?]")
 CALL = re.compile(r"[\w$)\]\"'`./?]\(|\(\s*+[\"'`{\[)/]|=")
 SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b(?!\s*:)|with\s{1,90}\w)")  # judged as such
@@ -206,7 +210,7 @@ def _calls(text: str, keys: frozenset[str]) -> bool:
     if SQL.match(text):
         return SHELL_CALL.search(_without_quotes(text)) is not None
     named = SHELL_WORD.search(text) and CALL.search(text)
-    return bool(named or (keys & STATED and has_call(text)))
+    return bool(named or (keys & TOLD and has_call(text)))
 
 
 def _without_quotes(text: str) -> str:

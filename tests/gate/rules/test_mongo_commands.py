@@ -206,6 +206,24 @@ def test_words_beside_a_bracket_are_no_text_of_the_shell(text: str, argument: st
     assert class_of_statements(words("mongodb_list"), {argument: text}) is CallClass.READ
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'this["d"+"b"].users.drop()',
+        'globalThis["d"+"b"]["users"]["dr"+"op"]()',
+        'eval("d"+"b.u.dr"+"op()")',
+        'require("child_process").execSync("rm -rf /x")',
+        'c\\u006fnnect("x")["dropDatabase"]()',
+        'run("rm", "/x")',
+        'removeFile("/x")',
+        "process.exit()",
+    ],
+)
+@pytest.mark.parametrize("argument", ["code", "script", "filter", "pipeline", "expression"])
+def test_a_call_in_an_argument_for_code_is_typed_for(text: str, argument: str) -> None:
+    assert class_of_statements(words("mongodb_get"), {argument: text}) is CallClass.DESTRUCTIVE
+
+
 def test_a_filter_is_no_command_whatever_its_fields_are_called() -> None:
     for argument in ("filter", "projection", "sort"):
         for value in ({"update": 1}, '{"delete": "x"}', "{create: 1}"):
