@@ -35,7 +35,7 @@ WORDS = (
     "ed25519 ecdsa rsa dsa vault token tokens netrc keystore settings"
 ).split()
 # Of code and of paths into JSON, not of files: `import.meta?.env`, `Contents[].Key`, `[dbo].[a].key`
-FIELD = re.compile(r"(?:[\w.@-]|\?(?=\.)|\[[*0]?\]|(?<![\w\]])\[\w{2,60}\](?=\.))*\.(?:env|key)")
+FIELD = re.compile(r"(?:[\w.@-]|\?(?=\.)|\[[*0ijkn]?\]|(?<![\w\]])\[\w{2,60}\](?=\.))*\.(?:env|key)")
 COPIES = (
     "bak",
     "old",
