@@ -18,6 +18,7 @@ from gate.rules.policy import Rule
 from gate.rules.receipt import intact
 from gate.rules.tool import Recipe, Undo
 from storage.tables import undo_stack
+from tests.gate.fake_tools import TEXT, schema
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
 from views import rendering
 
@@ -49,6 +50,33 @@ async def test_what_was_new_is_taken_away_without_a_phrase(stage: Scene):
     action = await done(stage)
     await press(stage, action)
     assert stage.desk.notes == {}
+
+
+async def test_a_tool_that_has_changed_since_asks_before_it_undoes(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.redefine("put_back", changed=True, description="Publishes the text on the web site")
+    assert (await press(stage, action)).code == "undoing"
+    assert stage.desk.notes == {"a.md": "new"}
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert asked.undoes == action.id
+    assert asked.preview.notes[0] == undo.TOOL_CHANGED
+    assert (await stage.confirm(asked)).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "old"}
+
+
+async def test_a_call_that_fits_its_tool_no_longer_is_no_way_back(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    needs = schema(["path", "content", "site"], path=TEXT, content=TEXT, expected=TEXT, site=TEXT)
+    stage.desk.redefine("put_back", reviewed=True, schema=needs)
+    await press(stage, action)
+    assert stage.desk.notes == {"a.md": "new"}
+    assert await stage.ledger.pending(TEAM) == ()
+    (gone,) = [one for one in stage.wall.cards.values() if one.undoes == action.id]
+    assert gone.state is State.CANCELLED
+    assert "`site` is missing" in gone.resolution.reason
 
 
 async def test_many_clicks_undo_once(stage: Scene):
