@@ -22,6 +22,7 @@ from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
 from gate.rules.action_states import State
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.checks_in_a_row import checked_in_a_row
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.planner_port import Call, Mode, Turn
@@ -77,7 +78,8 @@ class GroupConfirmation:
 def card_groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> dict[int, str]:
     """The card that each call of a stored reply shares with others, by its place: where several wait for a person."""
     most = world.limits.calls_per_turn
-    waiting = [place for place, call in enumerate(calls[:most]) if _needs_decision(world, turn, call)]
+    with checked_in_a_row():
+        waiting = [place for place, call in enumerate(calls[:most]) if _needs_decision(world, turn, call)]
     shared: dict[int, str] = {}
     for first in range(0, len(waiting), batch_receipt.MAX_CALLS):
         places = waiting[first : first + batch_receipt.MAX_CALLS]

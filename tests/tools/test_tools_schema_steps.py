@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gate.rules.checks_in_a_row import checked_in_a_row
 from tests.cpu_time import seconds
 from tools.mcp.limits import definition_too_large
 from tools.mcp.schema import MAX_REFERENCE, MAX_SENTENCE, TOO_COMPLEX, problems, schema_error
@@ -123,3 +124,27 @@ def test_a_sentence_about_a_value_is_short_whatever_names_the_schema_has(
     schema: dict[str, Any], value: Any
 ) -> None:
     assert len(problems(schema, value)[0].text) <= MAX_SENTENCE
+
+
+SLOW = "(?:\\W|a){0,300}(?:b|\\s)"
+
+
+def test_checks_in_a_row_take_bounded_time_together() -> None:
+    """Thirty steps of one reply, each with arguments of its own, held the loop up for 3.4 s."""
+    schema = {"properties": {"x": {"allOf": [{"not": {"pattern": SLOW + "(?:)" * n}} for n in range(18)]}}}
+    found = []
+
+    def checked() -> None:
+        with checked_in_a_row():
+            found.extend(problems(schema, {"x": "a" * (1_500 + n)}) for n in range(30))
+
+    assert seconds(checked) < 1.2
+    assert found[0] == ()
+    assert found[-1][0].text == TOO_COMPLEX
+    assert problems(schema, {"x": "a" * 1_500}) == ()
+
+
+def test_checks_in_a_row_of_ordinary_arguments_all_come_to_an_end() -> None:
+    schema = {"type": "object", "properties": {f"p{n}": {"type": ["string", "null"]} for n in range(100)}}
+    with checked_in_a_row():
+        assert not any(problems(schema, {f"p{n}": "x" for n in range(100)}) for _ in range(100))

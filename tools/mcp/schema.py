@@ -19,6 +19,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from gate.rules.action import Json
+from gate.rules.checks_in_a_row import count_steps, steps_for_one
 from gate.rules.close_names import close_matches
 from gate.rules.tool import Problem
 from tools.mcp.limits import CHECK_STEPS, SCHEMA_STEPS
@@ -177,15 +178,19 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     Draft 2020-12 unless the schema names another; formats are not checked; only local `$ref`s are followed. A pattern
     that could take too long is left to the server, which checks its arguments too (tools/mcp/pattern_reading.py).
     """
-    if certainly_valid(schema, value):
+    steps = steps_for_one(SCHEMA_STEPS)
+    if steps and certainly_valid(schema, value):
         return ()
-    with counting([SCHEMA_STEPS], 1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP):
+    left = [steps]
+    with counting(left, 1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP):
         try:
             return _all_problems(schema, value)
         except Unresolvable as error:
             return _unsure(f"These arguments could not be checked: the schema refers to {error}.")
         except UNCOMPUTED:
             return _unsure(UNCHECKABLE)
+        finally:
+            count_steps(steps - left[0])
 
 
 def _unsure(text: str) -> tuple[Problem, ...]:

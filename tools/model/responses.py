@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gate.rules.checks_in_a_row import checked_in_a_row
 from gate.rules.planner_port import Call, Clarify, Done, Mode, Propose, ProposePlan, Reply, Say
 from tools.model import control_tools
 from tools.model.context import PromptInputs
@@ -97,7 +98,8 @@ class ResponseReader:
         ]
         rest = [call for call, search in zip(message.calls, searches, strict=True) if not search]
         try:
-            reply = self._reply_to_calls(message, rest) if rest else None
+            with checked_in_a_row():
+                reply = self._reply_to_calls(message, rest) if rest else None
         except RejectedResponse as error:
             rejected = Round(message, tuple(results)).with_results(error.results)
             return Interpretation(replace(rejected, repair=True), found_tools=tuple(found), error=str(error))
