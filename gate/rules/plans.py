@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
@@ -27,6 +27,7 @@ LARGE, SMALL = (
     8_000,
 )  # characters kept of a structured result: one that a later step takes, and others
 MAX_NAMES = 5  # steps named in a result
+MOST_NAMED = 50  # parts of earlier results in the arguments of one step
 UNDONE = "It was done, and taken back since."  # in place of what a step gave
 
 S = StepState
@@ -218,7 +219,11 @@ def bad_template(template: str) -> bool:
 
 
 def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
-    """The arguments of a step, with what earlier steps have given. Raises Lacking."""
+    """The arguments of a step, with what earlier steps have given. Raises MissingResult."""
+    if names_too_many(step.refs):
+        raise MissingResult(
+            f"{label(plan, step)} names results of earlier steps more than {MOST_NAMED} times."
+        )
     done = {s.id: s.result for s in plan.steps if s.state is S.DONE and isinstance(s.result, dict)}
     args = dict(step.args)
     for name, template in step.refs.items():
@@ -227,6 +232,11 @@ def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
         except TemplateError:
             raise MissingResult(_missing_result(plan, step, name, template)) from None
     return args
+
+
+def names_too_many(refs: Mapping[str, str]) -> bool:
+    """Whether these arguments name more of earlier results than are filled in, each of which may be long."""
+    return sum(template.count("{") for template in refs.values()) > MOST_NAMED
 
 
 def takes_private(plan: Plan, step: Step) -> bool:

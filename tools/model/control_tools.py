@@ -19,6 +19,7 @@ from gate.rules.planner_port import (
     ProposePlan,
     Reply,
 )
+from gate.rules.plans import MOST_NAMED, names_too_many
 from gate.rules.settings import Switches
 from gate.rules.task import Missing, Question, Step
 from gate.rules.templates import TemplateError, names
@@ -200,6 +201,8 @@ def _to_plan(
 
 
 def _check_refs(refs: Mapping[str, str], sources: set[str]) -> None:
+    if names_too_many(refs):
+        raise InvalidCall(f"from_results must name at most {MOST_NAMED} fields of results.")
     for name, template in refs.items():
         try:
             paths = names(template)

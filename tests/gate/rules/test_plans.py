@@ -214,6 +214,15 @@ def test_what_is_lacking_is_told(source: Step, why: str):
     assert str(caught.value) == f"Step 2 takes its `count` {why}"
 
 
+def test_a_result_named_very_often_is_not_filled_in():
+    """A plan of 34 KB became 744 million characters."""
+    uses = having(step("s2"), refs={"count": "{steps.s1.n}" * 51})
+    with pytest.raises(plans.MissingResult, match="more than 50 times"):
+        plans.fill_arguments(plan(done("s1", n=3), uses), uses)
+    some = having(step("s2"), refs={"count": "{steps.s1.n}" * 50})
+    assert plans.fill_arguments(plan(done("s1", n=3), some), some)["count"] == "3" * 50
+
+
 @pytest.mark.parametrize(
     "template", ["{args.x}", "plain", "{steps}", "{steps.s1.x|fly}", "{steps.s1.x} {env.y}", "{"]
 )
