@@ -225,6 +225,8 @@ def _filtered(change: Callable[[Json], _T], found: re.Match[str], scope: Mapping
     value = look_up(found[1], scope)
     try:
         return change(value)
+    except RecursionError:
+        raise TemplateError(f"{found[0]} cannot be shown: it is too deep") from None
     except (ValueError, OverflowError) as error:  # a number that no unit holds, or nobody could print
         raise TemplateError(f"{found[0]} cannot be shown: {error}") from None
 

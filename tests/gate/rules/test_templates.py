@@ -77,6 +77,11 @@ def test_what_is_missing_is_an_error(template):
         expand(template, SCOPE)
 
 
+def test_a_filter_over_a_text_that_is_very_deep_is_an_error():
+    with pytest.raises(TemplateError, match="too deep"):
+        expand("{read|rows}", {"read": "[" * 100_000})
+
+
 def test_names_are_known_before_anything_runs():
     assert names({"a": "{args.path} {capture.before.sha|name}"}) == {
         ("args", "path"),
