@@ -20,6 +20,7 @@ from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import step_check
 from gate.tasks.step_action import withdraw_action
 from gate.tasks.task_transitions import (
+    FULL,
     already_decided,
     end_by_user,
     is_about_private,
@@ -28,6 +29,7 @@ from gate.tasks.task_transitions import (
     record,
     say_in_thread,
     start_turn,
+    too_many_instructions,
     update_task,
     with_instruction,
     with_step,
@@ -297,6 +299,8 @@ async def _press_on_pause(
     async def checked(tx: Tx, task: Task) -> Task | PressResult:
         if task.state is not TaskState.PAUSED:
             return already_decided(task)
+        if text and too_many_instructions(task):
+            return PressResult(False, "full", FULL, task=task)
         if text:
             said = await _instruction(tx, task, press, text)
             task = await tx.update_task(task, **with_instruction(task, said))

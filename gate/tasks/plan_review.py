@@ -25,6 +25,7 @@ from gate.rules.task import Instruction, Plan, Step, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks.plan_preview import argument_problem, call_of_step, current_rules_hash, preview_plan
 from gate.tasks.task_transitions import (
+    FULL,
     OLD_CARD,
     count_words,
     is_about_private,
@@ -34,6 +35,7 @@ from gate.tasks.task_transitions import (
     press_task,
     start_turn,
     told_words,
+    too_many_instructions,
     update_task,
     with_instruction,
 )
@@ -231,8 +233,11 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             step, problem = unfit
             text = f"Step {plans.place(plan, step)} ({_called(step)}): {problem} Nothing was changed."
             return PressResult(False, "unfit", text, task=task, step=step.id)
+        notes = added_notes(plan, steps)
+        if too_many_instructions(task, len(notes)):
+            return PressResult(False, "full", FULL, task=task)
         told = [*task.instructions]
-        for number, step in added_notes(plan, steps):
+        for number, step in notes:
             key = derive_id("note", task.id, task.revision, step.id)
             # Not by its card, which may quote others.
             text = f"For step {number} ({_called(step)}): {step.note}"
@@ -299,7 +304,9 @@ async def replan(world: World, press: TaskPress) -> PressResult:
     return await press_task(world, press, TaskVerb.REPLAN, _version, do)
 
 
-async def _instruct(tx: Tx, task: Task, user: str, text: str) -> Task:
+async def _instruct(tx: Tx, task: Task, user: str, text: str) -> Task | PressResult:
+    if too_many_instructions(task):
+        return PressResult(False, "full", FULL, task=task)
     key, alone = derive_id("replan", task.id, task.revision), await is_about_private(tx, task)
     said = Instruction(key, user, text, await tx.now(), alone=alone)
     now = await update_task(tx, task, "user_instruction", user, **with_instruction(task, said))

@@ -22,13 +22,19 @@ from gate.tasks import clarify, control, converse, feedback, plan
 from gate.tasks.early_messages import UNSEEN, is_before_pause, is_early
 from gate.tasks.plain_words import AMBIGUOUS, why_undecided
 from gate.tasks.step_action import supersede_pending
-from gate.tasks.task_transitions import count_words, say_in_thread, update_task, with_instruction
+from gate.tasks.task_transitions import (
+    FULL,
+    count_words,
+    say_in_thread,
+    too_many_instructions,
+    update_task,
+    with_instruction,
+)
 
 MOST = 4000  # characters of one instruction
 LOOKS = 20  # at a task that others change at the same time
-REMARKS, INSTRUCTIONS = 20, 50  # kept of one task
+REMARKS = 20  # kept of one task
 RECEIPT = "Got it. It applies {when}."
-FULL = "That is too many instructions for one task. Please stop it and ask anew with all of them."
 ON_CARD = (
     "The operator wants this result reviewed, so words alone do not decide on it, and nothing changed. "
     "Press a button on its card; what I should know before it goes on belongs into its field."
@@ -238,7 +244,7 @@ async def _paused(world: World, incoming: Incoming, task: Task) -> PressResult:
     goes_on = task.why is PauseReason.SUMMARY  # by itself, soon
     if not (incoming.mentioned or goes_on):  # it may be for somebody else, or against going on
         return PressResult(False, "paused", STILL_PAUSED, task=task)
-    if len(task.instructions) >= INSTRUCTIONS:
+    if too_many_instructions(task):
         return PressResult(False, "full", FULL, task=task)
     spoken = replace(press, text=incoming.text)
     return await (control.resume if goes_on else control.take_in)(world, spoken)
@@ -261,7 +267,7 @@ async def instruct(world: World, incoming: Incoming, task: Task) -> PressResult:
             raise StaleTask(now)
         if any(one.id == incoming.key for one in now.instructions):
             return PressResult(True, "steered", task=now)
-        if len(now.instructions) >= INSTRUCTIONS:
+        if too_many_instructions(now):
             return PressResult(False, "full", FULL, task=now)
         said = Instruction(incoming.key, incoming.user, incoming.text[:MOST], await tx.now())
         now = await update_task(tx, now, "user_instruction", incoming.user, **with_instruction(now, said))

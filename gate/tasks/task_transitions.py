@@ -33,6 +33,8 @@ PLANNER_AWAY = (
 OLD_CARD = "This was changed since you saw it. Please use the newest card in the thread."
 IN_WORDS = "Answered in words."  # the result of a task that called for nothing
 # Events that are somebody's words: nothing is decided by them.
+INSTRUCTIONS = 50  # kept of one task
+FULL = "That is too many instructions for one task. Please stop it and ask anew with all of them."
 INSTRUCTION_EVENTS = frozenset({"opened", "heard", "user_instruction", "kept talking"})
 EARLIER_TURNS = 100  # of the thread, that a planner is reminded of
 
@@ -358,6 +360,11 @@ def next_pause(task: Task, why: PauseReason) -> Pause:
 def without_pause(task: Task, plan: Plan | None) -> TaskParts:
     """What changes of a task that goes on after a pause, with this plan."""
     return {"pause": replace(task.pause, why=PauseReason.NONE), "reason": "", "plan": plan}
+
+
+def too_many_instructions(task: Task, more: int = 1) -> bool:
+    """Whether a task has no room for so many more instructions: all of them are told to the planner."""
+    return len(task.instructions) + more > INSTRUCTIONS
 
 
 def with_instruction(task: Task, said: Instruction) -> TaskParts:

@@ -10,7 +10,7 @@ from gate.rules.always_gated import ALWAYS
 from gate.rules.planner_port import Call, Propose, ProposedStep, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Posted
-from gate.rules.task import StepState
+from gate.rules.task import Instruction, StepState
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import ToolSpec
 from gate.tasks import plan as flow
@@ -384,12 +384,26 @@ async def test_cancel_ends_it(stage: Scene):
     assert wrote(stage) == []
 
 
+async def test_a_plan_takes_no_more_instructions_than_a_task_keeps(stage: Scene):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    at = await stage.ledger.now()
+    said = tuple(Instruction(f"r{n}", ANN, "x", at) for n in range(49))
+    async with stage.ledger.begin() as tx:
+        now = await tx.task(task.id)
+        assert now is not None
+        await tx.update_task(now, input=replace(now.input, instructions=said))
+    notes = (change("s1", 1, note="in short"), change("s2", 2, note="in long"))
+    assert (await pressed(stage, flow.modify, on_plan(task), notes)).code == "full"
+    assert (await pressed(stage, flow.modify, on_plan(task), notes[:1])).code == "modify"
+    assert len((await only(stage)).instructions) == 50
+
+
 async def test_a_decision_on_a_plan_with_large_arguments_lets_other_work_have_turns(stage: Scene):
     """Each step is judged anew, which took seconds for all of them in one go."""
     stage.world = replace(stage.world, policy=replace(stage.world.policy, rules=ALWAYS))
     stage.desk.specs_now["create"] = ToolSpec("desk", "create", "Create", "", {}, "d")
-    large = [call("create", data=[f"{n:02d}{place:x}" for place in range(1_500)]) for n in range(15)]
-    async with in_turns(0.2):
+    large = [call("create", data=[f"{n:02d}{place:x}" for place in range(2_000)]) for n in range(12)]
+    async with in_turns(0.25):
         task = await planned(stage, *large)
         said = await flow.modify(stage.world, on_plan(task), (change("s1", 1, args={"data": ["x"] * 3_000}),))
         await stage.play()
