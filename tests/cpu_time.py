@@ -5,14 +5,13 @@ over its limit is held against a fixed piece of work that is timed right after i
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 REFERENCE = 0.0098  # seconds of `fixed_work` on a quiet machine: the best of 300, AMD EPYC, Python 3.11
 WORDS = re.compile(r"\w+|[^\w\s]")
@@ -81,26 +80,3 @@ def within(limit: float, clock: Callable[[], float] = time.thread_time) -> Itera
     yield
     taken = clock() - begun
     assert taken < limit or taken / slowness() < limit, f"{taken:.3f} s on this machine"
-
-
-@asynccontextmanager
-async def in_turns(limit: float) -> AsyncIterator[None]:
-    """Fails when what is done meanwhile lets other work wait for `limit` seconds of the reference machine or more, as
-    CPU time of this thread, before that has its turn."""
-    longest, begun = 0.0, time.thread_time()
-
-    async def other_work() -> None:
-        nonlocal longest, begun
-        while True:
-            await asyncio.sleep(0)
-            now = time.thread_time()
-            longest, begun = max(longest, now - begun), now
-
-    other = asyncio.create_task(other_work())
-    await asyncio.sleep(0)
-    try:
-        yield
-    finally:
-        longest = max(longest, time.thread_time() - begun)
-        other.cancel()
-    assert longest < limit or longest / slowness() < limit, f"{longest:.3f} s on this machine"

@@ -11,7 +11,7 @@ from gate.rules.planner_port import Say
 from gate.rules.task import Instruction, PauseReason, StopRequest
 from gate.rules.task_states import TaskState as S
 from gate.tasks import control
-from gate.tasks.steer import FULL, INSTRUCTIONS
+from gate.tasks.task_transitions import FULL, INSTRUCTIONS
 from tests.gate.gate_setup import ANN, Scene
 from tests.gate.plan_setup import approved, keep, planned, proposes, steps, waiting, write
 from tests.gate.tasks.test_task_plain_words import later, newest, nothing_comes_of, paused
