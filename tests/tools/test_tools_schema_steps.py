@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from string import ascii_lowercase
 from typing import Any
 
@@ -77,6 +78,27 @@ def test_no_part_of_a_schema_is_worked_on_without_a_step(kind: str) -> None:
 
 def test_a_search_that_doubles_at_each_level_is_left_off() -> None:
     assert problems(*HOSTILE["unevaluated names"])[0].text == TOO_COMPLEX
+
+
+ENDLESS: dict[str, dict[str, Any]] = {
+    "references alone": {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}},
+    "the same in each condition": {"uniqueItems": True, "if": {"items": False}, "then": {"$ref": "#"}},
+    "its own opposite": {"type": ["object", "array"], "not": {"contains": {"$ref": "#"}, "$ref": "#"}},
+    "what it evaluates": {"if": {"type": "object"}, "then": {"$ref": "#"}, "unevaluatedProperties": False},
+    "an older draft": {"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "allOf": [{"$ref": "#"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", ENDLESS.values(), ids=ENDLESS)
+def test_a_schema_that_refers_to_itself_has_one_answer_wherever_the_stack_ends(schema: Any) -> None:
+    assert schema_error(json.dumps(schema)) == ""
+    for calls in (*range(30), *range(800, 830)):
+        assert [one.text for one in below(calls, lambda: problems(schema, {"a": 1}))] == [TOO_COMPLEX]
+
+
+def below(calls: int, ask: Callable[[], Any]) -> Any:
+    """What is answered where so many more calls are on the stack."""
+    return below(calls - 1, ask) if calls else ask()
 
 
 def test_what_is_not_evaluated_is_still_found() -> None:

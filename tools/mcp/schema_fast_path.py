@@ -69,11 +69,11 @@ class _Undecided(Exception):
 
 
 def certainly_valid(schema: Mapping[str, Json], value: Json) -> bool:
-    """Whether the value is certainly valid. False means not known."""
+    """Whether the value is certainly valid. False means not known, as of an unusual schema."""
     check = _FastCheck(schema)
     try:
         return check.is_valid(schema, value, 0)
-    except (_Undecided, KeyError, TypeError, AttributeError, ValueError):  # an unusual schema
+    except (_Undecided, KeyError, TypeError, AttributeError, ValueError, RecursionError):
         return False
     finally:
         count_steps((FAST_SCHEMA_STEPS - check.steps_left) // FAST_PER_STEP)

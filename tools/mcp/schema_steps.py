@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import product
+from operator import eq
 from typing import Any
 
 from gate.rules.action import Json
@@ -25,6 +27,8 @@ WALKING = frozenset(
     "unevaluatedProperties".split()
 )
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+ROOM = 30  # calls that must fit on the stack at each step, some six times what jsonschema makes between two
+_NESTED = [json.loads("[" * ROOM + "]" * ROOM) for _ in range(2)]  # compared, they take that room
 _steps_left: ContextVar[list[int]] = ContextVar("steps left")
 _error_steps: ContextVar[int] = ContextVar("steps for an error")
 # Whose compilation has been counted, and the lengths that their work has been estimated for, which takes as long.
@@ -49,7 +53,9 @@ def counting(left: list[int], error_steps: int) -> Iterator[None]:
 
 
 def spend(steps: int) -> None:
-    """Takes steps. Raises OutOfSteps."""
+    """Takes steps. Raises OutOfSteps, and RecursionError while there is room on the stack: where there is none, a
+    comparison within rpds, which jsonschema looks up references and types in, panics with what is no Exception."""
+    eq(*_NESTED)
     left = _steps_left.get()
     left[0] -= steps
     if left[0] < 0:
