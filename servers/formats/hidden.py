@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from typing import Any
 from xml.sax.handler import ContentHandler
@@ -17,7 +18,8 @@ _HIDES = re.compile(
     r"display:none|visibility:(?:hidden|collapse)|(?:opacity|font-size):(?=[0.])0{0,9}+\.?+0{0,9}+(?![.0-9])"
 )
 _CLOSED = {"dialog", "details"}  # shown where they are open
-_NEVER_SHOWN = {"datalist", "noframes", "noembed", "iframe", "audio", "video", "object", "canvas", "rp"}
+# What they hold is shown only where a browser does not know them, or nowhere.
+_STAND_IN = {"datalist", "noframes", "noembed", "iframe", "audio", "video", "object", "canvas"}
 _NO_TEXT = {"script", "style", "template", "noscript", "title", "svg", "input", "link", "meta", "img"}
 _YES = ("1", "true", "on")
 
@@ -42,20 +44,33 @@ def in_page(text: str) -> int:
 class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.hidden, self._in_style = 0, False
+        self.hidden, self._code = 0, ""
+        self._around, self._is_counted = Counter[str](), False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._code = tag if tag in ("style", "script") else ""
+        if tag in _STAND_IN:
+            self._around[tag] += 1
+            return
         known = dict(attrs)
         closed = tag in _CLOSED and "open" not in known
-        hides = closed or tag in _NEVER_SHOWN or "hidden" in known or _hides(known.get("style") or "")
+        hides = closed or "hidden" in known or _hides(known.get("style") or "")
         self.hidden += hides and tag not in _NO_TEXT
-        self._in_style = tag == "style"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)  # a browser takes <iframe/> for one that begins
 
     def handle_endtag(self, tag: str) -> None:
-        self._in_style = False
+        self._code = ""
+        if self._around[tag]:
+            self._around[tag] -= 1
+            self._is_counted = self._is_counted and self._around.total() > 0
 
     def handle_data(self, data: str) -> None:
-        self.hidden += self._in_style and _hides(data)
+        if self._code:
+            self.hidden += self._code == "style" and _hides(data)
+        elif data.strip() and self._around.total() and not self._is_counted:
+            self.hidden, self._is_counted = self.hidden + 1, True
 
 
 def _hides(style: str) -> bool:

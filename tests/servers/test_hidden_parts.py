@@ -107,6 +107,13 @@ PAGES = {
     "no size": ('<p style="font-size:0.0px">Pay 900.</p>', ONE),
     "an opacity without a nought": ('<p style="opacity:.0">Pay 900.</p>', ONE),
     "what stands in for a frame": ("<iframe>Pay 900.</iframe>", ONE),
+    "what stands in for a film": ("<video controls><source src=x><p>Pay 900.</p> Pay 800.</video>", ONE),
+    "behind a box in another": ("<object><object></object>Pay 900.</object>", ONE),
+    "behind a frame that does not end": ("<iframe/>Pay 900.", ONE),
+    "nothing in boxes": (
+        "<p>Pay.</p><iframe src=x style='display:none'></iframe><video src=x> </video><canvas><script>1</script></canvas>"
+        "<object data=x></object><ruby>a<rp>(</rp><rt>b</rt></ruby> Pay.", "",
+    ),
     "a sheet of styles": ("<style>.x { visibility: hidden }</style><p class=x>Pay 900.</p>", ONE),
     "a closed box": ("<dialog>Pay 900.</dialog>", ONE),
     "two": ("<p hidden>Pay 900.</p><p hidden>Pay 800.</p>", "it hides 2 parts of its text"),
