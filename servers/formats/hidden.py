@@ -15,12 +15,14 @@ from servers.formats import office
 from servers.sandbox.protocol import Refused
 
 _HIDES = re.compile(
-    r"display:none|visibility:(?:hidden|collapse)|(?:opacity|font-size):(?=[0.])0{0,9}+\.?+0{0,9}+(?![.0-9])"
+    r"display:none|visibility:(?:hidden|collapse)|opacity:-[.0-9]|"
+    r"(?:opacity|font(?:-size)?):\+?+(?:(?=[0.])0{0,99}+\.?+0{0,99}+(?![.0-9])|[.0-9]{1,99}+e-)"
 )
 _CLOSED = {"dialog", "details"}  # shown where they are open
 # What they hold is shown only where a browser does not know them, or nowhere.
 _STAND_IN = {"datalist", "noframes", "noembed", "iframe", "audio", "video", "object", "canvas"}
 _NO_TEXT = {"script", "style", "template", "noscript", "title", "svg", "input", "link", "meta", "img"}
+_UNTIL_ASKED = ("hidden", "popover")
 _YES = ("1", "true", "on")
 
 
@@ -54,7 +56,7 @@ class _Page(HTMLParser):
             return
         known = dict(attrs)
         closed = tag in _CLOSED and "open" not in known
-        hides = closed or "hidden" in known or _hides(known.get("style") or "")
+        hides = closed or not known.keys().isdisjoint(_UNTIL_ASKED) or _hides(known.get("style") or "")
         self.hidden += hides and tag not in _NO_TEXT
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -106,6 +106,11 @@ PAGES = {
     "a sign by its number": (r'<p style="d\69splay:none">Pay 900.</p>', ONE),
     "no size": ('<p style="font-size:0.0px">Pay 900.</p>', ONE),
     "an opacity without a nought": ('<p style="opacity:.0">Pay 900.</p>', ONE),
+    "an opacity below none": ('<p style="opacity: -1">Pay 900.</p>', ONE),
+    "an opacity of next to none": ('<p style="opacity:1e-9">Pay 900.</p>', ONE),
+    "a nought with many digits": ('<p style="opacity:+0.000000000000">Pay 900.</p>', ONE),
+    "a font of no size": ('<p style="font: 0 Arial">Pay 900.</p>', ONE),
+    "what shows when it is asked for": ("<div popover>Pay 900.</div>", ONE),
     "what stands in for a frame": ("<iframe>Pay 900.</iframe>", ONE),
     "what stands in for a film": ("<video controls><source src=x><p>Pay 900.</p> Pay 800.</video>", ONE),
     "behind a box in another": ("<object><object></object>Pay 900.</object>", ONE),
@@ -117,7 +122,7 @@ PAGES = {
     "a sheet of styles": ("<style>.x { visibility: hidden }</style><p class=x>Pay 900.</p>", ONE),
     "a closed box": ("<dialog>Pay 900.</dialog>", ONE),
     "two": ("<p hidden>Pay 900.</p><p hidden>Pay 800.</p>", "it hides 2 parts of its text"),
-    "nothing": ('<p style="font-size:0.9em; opacity:.5; display:block">Pay.</p><input type=hidden><details open>a</details>', ""),
+    "nothing": ('<p style="font-size:0.9em; opacity:.5; display:block; font:0.9em Arial">Pay.</p><input type=hidden><details open>a</details>', ""),
 }  # fmt: skip
 
 
