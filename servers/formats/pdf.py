@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 import pypdfium2
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import NameObject
+from pypdf.generic import ArrayObject, NameObject
 from reportlab.lib import colors
 from reportlab.lib.enums import TA_RIGHT
 from reportlab.lib.pagesizes import A4
@@ -194,7 +194,7 @@ def merged(files: Sequence[bytes]) -> tuple[bytes, list[int], list[int]]:
             found = _sound(data)
             pdf_sound.must_have_no_layers(found)
             signed += [n] if pdf_sound.is_signed(found) else []
-            names = {name.partition(".")[0] for name in found.get_fields() or {}}
+            names = _top_names(found)
             if names & taken:
                 names = {_apart(n, taken)}
                 found.add_form_topname(*names)
@@ -210,6 +210,17 @@ def merged(files: Sequence[bytes]) -> tuple[bytes, list[int], list[int]]:
     made = _bytes(writer)
     pdf_sound.must_say_the_same(files, made)
     return made, counts, signed
+
+
+def _top_names(found: PdfReader) -> set[str]:
+    """The first names of all fields: as pypdf gives them, which takes the name for exports (/TM) where there is one,
+    and as viewers know them (/T)."""
+    known = found.get_fields()
+    if not known:
+        return set()
+    form: Any = found.root_object["/AcroForm"]
+    listed = [one.get_object() for one in form.get("/Fields", ArrayObject()).get_object()]
+    return {str(name).partition(".")[0] for name in (*known, *(one["/T"] for one in listed if "/T" in one))}
 
 
 def _apart(number: int, taken: set[str]) -> str:

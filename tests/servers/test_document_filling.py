@@ -303,3 +303,10 @@ def test_fields_of_merged_forms_have_names_that_no_other_has() -> None:
     ]
     again = pdf.merged([first, form(LIMIT.replace(b"limit", b"file 2"), AMOUNT, OTHER)])[0]
     assert [*pdf.fields(again)][3:] == ["file 2+.amount", "file 2+.file 2.amount", "file 2+.file 2.other"]
+
+
+def test_fields_of_merged_forms_are_told_apart_by_the_names_that_viewers_go_by() -> None:
+    firsts = (b"(amount)/TM(x)/V(1)", b"(amount)/TM(y)/V(2)", b"(amount)/V(3)")
+    made = pdf.merged([form(LIMIT, AMOUNT, OTHER, listed=b"4 0 R", first=first) for first in firsts])[0]
+    found: Any = PdfReader(io.BytesIO(made)).root_object["/AcroForm"]
+    assert [str(one.get_object()["/T"]) for one in found["/Fields"]] == ["amount", "file 2", "file 3"]
