@@ -234,7 +234,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
             text = f"Step {plans.place(plan, step)} ({_called(step)}): {problem} Nothing was changed."
             return PressResult(False, "unfit", text, task=task, step=step.id)
         notes = added_notes(plan, steps)
-        if too_many_instructions(task, len(notes)):
+        if notes and too_many_instructions(task, len(notes)):
             return PressResult(False, "full", FULL, task=task)
         told = [*task.instructions]
         for number, step in notes:

@@ -32,9 +32,9 @@ PLANNER_AWAY = (
 )
 OLD_CARD = "This was changed since you saw it. Please use the newest card in the thread."
 IN_WORDS = "Answered in words."  # the result of a task that called for nothing
-# Events that are somebody's words: nothing is decided by them.
 INSTRUCTIONS = 50  # kept of one task
 FULL = "That is too many instructions for one task. Please stop it and ask anew with all of them."
+# Events that are somebody's words: nothing is decided by them.
 INSTRUCTION_EVENTS = frozenset({"opened", "heard", "user_instruction", "kept talking"})
 EARLIER_TURNS = 100  # of the thread, that a planner is reminded of
 
