@@ -27,7 +27,7 @@ ALLOWED = {
     "validate_tool_result matching_blocks opcodes wss_uri data_type compress_type tesseract_cmd MAX_IMAGE_PIXELS "
     "tempdir val superscript evolve",
     "asyncio calls them of a protocol that brings its own buffer": "get_buffer buffer_updated sizehint",
-    "html.parser and xml.sax call them": "handle_data handle_starttag handle_endtag startElement endElement",
+    "html.parser and xml.sax call them": "handle_data handle_startendtag handle_endtag startElement endElement",
     "httpx2 calls it on a jar of cookies": "extract_cookies",
     "a parameter of aiohttp's AbstractResolver, and what its connector makes connections with": "family _factory",
     "bot.cli.main finds a command's function by its name": "doctor export rotate_key",
