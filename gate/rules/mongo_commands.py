@@ -83,13 +83,16 @@ LOOKING = frozenset(
 )
 GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
-# Beside a call, or another value for a name: "high load (kW)" are words
+# Beside a bracket
 SHELL_WORD = re.compile(
     r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|Function|globalThis|process)(?![\w$])|"
     r"\\u(?:[0-9a-fA-F]{4}|\{)"  # part of a name
 )
 SHELL_CALL = re.compile(SHELL_WORD.pattern + r"\s*+[.(\[?]")
-CALL = re.compile(r"[\w$)\]\"'`./?]\(|\(\s*+[\"'`{\[)/]|=")
+# Words with one bracket of words, as in “high load (kW)”: a call of such words has nothing to be about
+PROSE = re.compile(
+    r"(?:[\w\s,'’%:!?/+-]|\.(?![^\W\d]))*+\((?:\w[\w %:,/+-]*+)?\)(?:[\w\s,'’%:!?/+-]|\.(?![^\W\d]))*+"
+)
 SQL = re.compile(r"(?i)[\s(]*(?:(?:select|show|explain|describe)\b(?!\s*:)|with\s{1,90}\w)")  # judged as such
 OF_SHELL = re.compile(rf"[\s(\ufeff]*+{GLOBAL}db\s*+[.\[]")
 FIELD = re.compile(r"(?<![\w$.])[\w$]++\s*+:")
@@ -209,7 +212,7 @@ def _calls(text: str, keys: frozenset[str]) -> bool:
         return False
     if SQL.match(text):
         return SHELL_CALL.search(_without_quotes(text)) is not None
-    named = SHELL_WORD.search(text) and CALL.search(text)
+    named = SHELL_WORD.search(text) and not PROSE.fullmatch(text)
     return bool(named or (keys & TOLD and has_call(text)))
 
 
