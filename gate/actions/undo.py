@@ -60,9 +60,7 @@ KEEP_DAYS = 30
 NOT_LOOKED = "I could not look whether it changed since"
 CHECKING_TARGET = "I am looking whether the target is still as it was left…"
 TOOL_CHANGED = "The tool that takes it back has changed since."
-NO_LONGER_FITS = (
-    "The tool that takes it back has changed, and cannot be called any more as it was to be: {problem}"
-)
+NO_LONGER_FITS = "The call that was kept to take it back does not fit its tool: {problem}"
 IS_UNDO = "no: this is an undo itself"
 NOT_TOLD = (
     "I could not look what this undo would touch, and a rule does not allow that everywhere. Nothing changed: press "
@@ -186,7 +184,7 @@ async def run_undo(world: World, undo_id: str) -> None:
         return  # it waits for a person by now; or nothing shows that anybody has asked for this
     if refusal := _misfit(world, undo) or await undo_refusal(world, undo):
         return await _call_off(world, undo, refusal)
-    drift = _tool_drift(world, undo) or await _drift(world, original.inverse, undo.session.channel)
+    drift = _both(_tool_drift(world, undo), await _drift(world, original.inverse, undo.session.channel))
     if drift:
         return await _ask_about_drift(world, undo, original, drift)
     try:
@@ -255,13 +253,20 @@ def _misfit(world: World, undo: Action) -> str:
     """Why the call that was kept for an undo does not fit its tool any more; "" where it does."""
     spec = world.tools.find(undo.server, undo.tool)
     problems = world.tools.problems(spec.schema, stored_args(undo.args)) if spec else ()
-    return NO_LONGER_FITS.format(problem=problems[0].text) if problems else ""
+    certain = next((one.text for one in problems if not one.unsure), "")
+    return NO_LONGER_FITS.format(problem=certain) if certain else ""
 
 
 def _tool_drift(world: World, undo: Action) -> _Drift | None:
     """The tool of an undo, where it is another one than was read when its way back was told."""
     spec = world.tools.find(undo.server, undo.tool)
     return _Drift((TOOL_CHANGED,), (TOOL_CHANGED,)) if spec and spec.changed else None
+
+
+def _both(tool: _Drift | None, target: _Drift | None) -> _Drift | None:
+    if tool is None or target is None:
+        return tool or target
+    return _Drift((*tool.notes, *target.notes), (*tool.quietly, *target.quietly))
 
 
 async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:

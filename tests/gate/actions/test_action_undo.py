@@ -66,6 +66,17 @@ async def test_a_tool_that_has_changed_since_asks_before_it_undoes(stage: Scene)
     assert stage.desk.notes == {"a.md": "old"}
 
 
+async def test_a_changed_tool_does_not_hide_that_the_target_changed_too(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "of Ben"
+    stage.desk.redefine("put_back", changed=True)
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert asked.preview.notes[0] == undo.TOOL_CHANGED
+    assert asked.preview.notes[1].startswith("Changed since: ")
+
+
 async def test_a_call_that_fits_its_tool_no_longer_is_no_way_back(stage: Scene):
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)
@@ -77,6 +88,15 @@ async def test_a_call_that_fits_its_tool_no_longer_is_no_way_back(stage: Scene):
     (gone,) = [one for one in stage.wall.cards.values() if one.undoes == action.id]
     assert gone.state is State.CANCELLED
     assert "`site` is missing" in gone.resolution.reason
+
+
+async def test_a_schema_that_cannot_be_followed_keeps_no_undo_back(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    elsewhere = {"properties": {"expected": {"$ref": "https://example.com/x.json"}}}
+    stage.desk.specs_now["put_back"] = replace(stage.desk.specs_now["put_back"], schema=elsewhere)
+    await press(stage, action)
+    assert stage.desk.notes == {"a.md": "old"}
 
 
 async def test_many_clicks_undo_once(stage: Scene):
