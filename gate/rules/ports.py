@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -169,6 +170,8 @@ class World:
     address: str = ""  # of the Slack workspace, as auth.test tells it, for links to messages
     # The list of what waits for a review; without one, it is read from the ledger
     pending: Pending | None = None
+    # Held while steps of plans are judged, one after the other: those of several presses at once, too
+    judging: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def for_token(self, token: str) -> World:
         """The same world, for what comes through the API with this token: the record names it, by its id."""

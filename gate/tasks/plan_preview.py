@@ -78,16 +78,22 @@ def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:
     return replace(asked, id=action_id, group=origin.group)
 
 
+async def turn_to_judge(world: World) -> None:
+    """Waits until no other step of a plan is judged, and other work has had its turn: large arguments take a while."""
+    async with world.judging:
+        await world.clock.sleep(0)
+
+
 async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
     """The plan with every step looked at that was not yet since it last changed, and sealed. What was approved of
     a step stays approved only where it is sealed as before."""
-    slots, turns = asyncio.Semaphore(MAX_PARALLEL), asyncio.Lock()
+    slots = asyncio.Semaphore(MAX_PARALLEL)
 
     async def one(step: Step) -> Step:
         if step.refs or not _is_new(step):
             return step
         async with slots:
-            return await _preview_step(world, task, plan, step, turns)
+            return await _preview_step(world, task, plan, step)
 
     seen = tuple(await asyncio.gather(*map(one, plan.steps)))
     steps = await _with_takers(world, task, replace(plan, steps=seen))
@@ -107,7 +113,7 @@ async def _with_takers(world: World, task: Task, plan: Plan) -> tuple[Step, ...]
     step has changed, since each is at least as private as those that it takes from."""
     for step in plan.steps:
         if step.refs and (_is_new(step) or step.state is StepState.WAITING):
-            seen = await _preview_step(world, task, plan, step, asyncio.Lock())
+            seen = await _preview_step(world, task, plan, step)
             plan = replace(plan, steps=tuple(seen if one.id == step.id else one for one in plan.steps))
     return plan.steps
 
@@ -124,22 +130,19 @@ def with_problem(step: Step, problem: str) -> Step:
     return replace(step, preflight=found)
 
 
-async def _preview_step(world: World, task: Task, plan: Plan, step: Step, turns: asyncio.Lock) -> Step:
-    """The step, looked at. `turns`: held while large arguments are judged; other work has its turn in between."""
+async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Step:
     spec = world.tools.find(step.server, step.tool)
     if spec is None:
         return with_problem(step, unknown_tool_text(world, step.name))
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
     step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
-    async with turns:
-        await world.clock.sleep(0)
-        decision = policy_decision(world, spec, step.args, task.session.channel)
+    await turn_to_judge(world)
+    decision = policy_decision(world, spec, step.args, task.session.channel)
     rules = plans.rules_hash(spec.definition, world.policy.version, decision)
     private = decision.private or reads_in_private(world, spec, step.args, task.session.channel)
     step = _judged_as_known(world, plan, step, spec, private)
-    async with turns:
-        await world.clock.sleep(0)
-        wrong = argument_problem(world, spec, step)
+    await turn_to_judge(world)
+    wrong = argument_problem(world, spec, step)
     if wrong:
         said = DO_NOT_FIT.format(tool=spec.full_name) if not is_shown_in_thread(step) else wrong
         return with_problem(replace(step, preflight=replace(step.preflight, rules=rules)), said)
@@ -149,7 +152,7 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step, turns:
         return with_problem(step, as_sentence(decision.reason))
     if step.is_private:
         return replace(step, preflight=replace(seen, preview=_hidden(spec)))
-    return step if step.refs else await _with_preview(world, task, step, spec, turns)
+    return step if step.refs else await _with_preview(world, task, step, spec)
 
 
 def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, private: bool) -> Step:
@@ -161,14 +164,11 @@ def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, priva
     return with_call(step, step.call) if is_open else judged(step, private=False)
 
 
-async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec, turns: asyncio.Lock) -> Step:
+async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
-    async with turns:
-        await world.clock.sleep(0)
-        decision = seen.decision or policy_decision(
-            world, spec, seen.args, task.session.channel, seen.capture
-        )
+    await turn_to_judge(world)
+    decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
     if decision.private or not seen.unseen:  # what could not be looked at may still be private
         step = judged(step, decision.private)

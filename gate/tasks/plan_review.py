@@ -11,7 +11,7 @@ from gate.actions.prepare import as_sentence, unknown_tool_text
 from gate.actions.preview import policy_decision
 from gate.actions.review_log import step_under_review
 from gate.rules import jobs, plans
-from gate.rules.action import Verdict
+from gate.rules.action import Ref, Verdict
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import canonical
 from gate.rules.ids import derive_id
@@ -23,7 +23,13 @@ from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Instruction, Plan, Step, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.tasks.plan_preview import argument_problem, call_of_step, current_rules_hash, preview_plan
+from gate.tasks.plan_preview import (
+    argument_problem,
+    call_of_step,
+    current_rules_hash,
+    preview_plan,
+    turn_to_judge,
+)
 from gate.tasks.task_transitions import (
     FULL,
     OLD_CARD,
@@ -118,7 +124,7 @@ async def _approve(world: World, press: TaskPress, do: Do) -> PressResult:
     found = await load_task(world, press, TaskVerb.APPROVE)
     if isinstance(found, PressResult):
         return found
-    rules = await _rules_now(world, found)
+    rules = await _rules_now(world, found) if _is_newest(press, found) else {}
 
     async def checked(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         left = [step for step in plan.steps if not step.is_finished]
@@ -140,7 +146,7 @@ async def _rules_now(world: World, task: Task) -> dict[tuple[int, str], str]:
     found = dict[tuple[int, str], str]()
     for step in task.plan.steps if task.plan else ():
         if not step.is_finished:
-            await world.clock.sleep(0)
+            await turn_to_judge(world)
             found[_version(task), step.id] = current_rules_hash(world, task, step)
     return found
 
@@ -156,6 +162,12 @@ async def _decide(world: World, press: TaskPress, verb: TaskVerb, do: Do) -> Pre
         return await do(tx, task, task.plan)
 
     return await press_task(world, press, verb, _version, checked)
+
+
+def _is_newest(press: TaskPress, task: Task) -> bool:
+    """Whether a press is on the plan that waits now: of any other, nothing has to be judged."""
+    waits = task.plan if task.state is TaskState.PLAN_REVIEW else None
+    return waits is not None and press.ref == Ref(task.id, waits.version, waits.seal[:16])
 
 
 def _version(task: Task) -> int:
@@ -220,7 +232,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
     found = await load_task(world, press, TaskVerb.MODIFY)
     if isinstance(found, PressResult):
         return found
-    unfit = await _first_problem(world, found, changes)
+    unfit = await _first_problem(world, found, changes) if _is_newest(press, found) else None
 
     async def do(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         try:
@@ -258,7 +270,7 @@ async def _first_problem(world: World, task: Task, changes: Sequence[StepChange]
     for step in steps:
         if step.rules or step.is_finished:
             continue
-        await world.clock.sleep(0)
+        await turn_to_judge(world)
         if problem := _argument_problem(world, task, step):
             return step, problem
     return None
