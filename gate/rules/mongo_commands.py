@@ -25,7 +25,9 @@ AROUND = frozenset(
     "body command commands content document input operation operations queries query request statement".split()
 )
 STATED = frozenset("command commands q queries query statement statements".split())  # where it is expected
-CODE = frozenset("code eval expression function javascript js script scripts".split())  # where the shell's is
+CODE = frozenset(
+    "code eval expression function javascript js pipeline script scripts".split()
+)  # where the shell's is
 TOLD = FILTERS | STATED | CODE  # the words of names that are kept for what stands within them
 COMMANDS = frozenset(
     """
@@ -85,8 +87,9 @@ GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
 # Beside a bracket
 SHELL_WORD = re.compile(
-    r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|Function|globalThis|process)(?![\w$])|"
-    r"\\u(?:[0-9a-fA-F]{4}|\{)"  # part of a name
+    r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|import|Function|globalThis|process|run|"
+    r"runProgram|removeFile|quit|exit)(?![\w$])|"
+    r"(?<![\w$])this\s*+\[|\\u(?:[0-9a-fA-F]{4}|\{)"  # part of a name
 )
 SHELL_CALL = re.compile(SHELL_WORD.pattern + r"\s*+[.(\[?]")
 # Words with one bracket of words, as in “high load (kW)”: a call of such words has nothing to be about
@@ -213,7 +216,7 @@ def _calls(text: str, keys: frozenset[str]) -> bool:
     if SQL.match(text):
         return SHELL_CALL.search(_without_quotes(text)) is not None
     named = SHELL_WORD.search(text) and not PROSE.fullmatch(text)
-    return bool(named or (keys & TOLD and has_call(text)))
+    return bool(named or (keys & (STATED | CODE) and has_call(text)))
 
 
 def _without_quotes(text: str) -> str:
