@@ -36,22 +36,7 @@ WORDS = (
 ).split()
 # Of code and of paths into JSON, not of files: `import.meta?.env`, `Contents[].Key`, `[dbo].[a].key`
 FIELD = re.compile(r"(?:[\w.@-]|\?(?=\.)|\[[*0ijkn]?\]|(?<![\w\]])\[\w{2,60}\](?=\.))*\.(?:env|key)")
-COPIES = (
-    "bak",
-    "old",
-    "orig",
-    "save",
-    "backup",
-    "bkp",
-    "prev",
-    "last",
-    "tmp",
-    "txt",
-    "gz",
-    "zip",
-    "enc",
-    "1",
-)
+COPIES = "bak old orig save backup bkp copy prev last swp tmp txt gz bz2 xz zip 7z asc enc gpg age 1 20260101".split()
 OF_COPY = re.compile(
     r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
 )

@@ -73,7 +73,7 @@ ODD_BLANKS = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
 )
 # Beside blanks, keys of a terminal, which may take back a quote before them: judged as they are, too
-KEYS = re.compile(r"[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+KEYS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 # The first word of a text, or a sign that no question in words begins with
 FIRST = re.compile(r"[\s(]*(--|/\*|;|[A-Za-z]{1,20})")
 IN_QUOTES = (

@@ -231,7 +231,7 @@ def test_no_blank_of_unicode_before_a_statement_hides_it(blank: str) -> None:
     assert judged("list_rows", {"condition": f"id = 1; DROP{blank}TABLE users"}).verdict is Verdict.CONFIRM
 
 
-@pytest.mark.parametrize("key", ["\x15", "\x03", "\x1b", "\x7f"])
+@pytest.mark.parametrize("key", ["\x15", "\x03", "\x1b", "\x1f", "\x7f"])
 def test_a_key_of_a_terminal_in_quotes_leaves_a_statement_behind_it_one(key: str) -> None:
     """Ctrl+U takes back the line that a server types into a terminal's client: the quote is no more before it."""
     assert judged("query_database", {"query": f"SELECT '{key}{D}; '"}).verdict is Verdict.TYPED
