@@ -1,4 +1,4 @@
-"""How much work the checks of several calls by their schemas may take together: those of one reply, or of one plan.
+"""How much work the checks of several calls by their schemas may take together: those of one reply of a model.
 
 Each check has its limit; without another one for all, thirty calls of a tool with a hostile schema hold up the loop.
 """

@@ -25,9 +25,8 @@ AROUND = frozenset(
     "body command commands content document input operation operations queries query request statement".split()
 )
 STATED = frozenset("command commands q queries query statement statements".split())  # where it is expected
-CODE = frozenset(
-    "code eval expression function javascript js pipeline script scripts".split()
-)  # where the shell's is
+# Where code of the shell is expected
+CODE = frozenset("code eval expression function javascript js pipeline script scripts".split())
 TOLD = FILTERS | STATED | CODE  # the words of names that are kept for what stands within them
 COMMANDS = frozenset(
     """
@@ -85,7 +84,7 @@ LOOKING = frozenset(
 )
 GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
-# Beside a bracket
+# Words of the shell that count where a bracket stands in the same text
 SHELL_WORD = re.compile(
     r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|import|Function|globalThis|process|run|"
     r"runProgram|removeFile|quit|exit)(?![\w$])|"

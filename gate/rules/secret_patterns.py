@@ -160,12 +160,12 @@ def _choices(text: str) -> Iterator[str]:
 @lru_cache(maxsize=8_192)  # the forms of a text mostly have the same alternatives
 def _secrets_of_name(name: str) -> tuple[str, ...]:
     """The secret files that a name means, itself or as a pattern."""
-    itself = (name,) if SECRET.search(name) else ()
     if not ANY_OF.search(name):
-        return itself
-    meant = [*itself, *_secrets_of_pattern(name)]
-    for original in (OF_COPY.sub("", name), _without_meant_copy(name)):
-        meant += [original] if SECRET.search(original) else _secrets_of_pattern(original) if original else ()
+        return (name,) if SECRET.search(name) else ()
+    meant = list[str]()
+    for one in filter(None, dict.fromkeys((name, OF_COPY.sub("", name), _without_meant_copy(name)))):
+        meant += [one] if SECRET.search(one) else []
+        meant += _secrets_of_pattern(one)
     return tuple(dict.fromkeys(meant))
 
 

@@ -53,8 +53,8 @@ def counting(left: list[int], error_steps: int) -> Iterator[None]:
 
 
 def spend(steps: int) -> None:
-    """Takes steps. Raises OutOfSteps, and RecursionError while there is room on the stack: where there is none, a
-    comparison within rpds, which jsonschema looks up references and types in, panics with what is no Exception."""
+    """Takes steps. Raises OutOfSteps; and RecursionError where the stack is nearly full: later, a comparison in rpds,
+    which jsonschema looks up references and types in, would panic with what is no Exception."""
     eq(*_NESTED)
     left = _steps_left.get()
     left[0] -= steps
