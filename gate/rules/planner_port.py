@@ -116,6 +116,18 @@ WITHHELD = (
 )
 
 
+MAX_TOLD = 8_000  # characters of one answer
+CUT = "\n(cut here: {count} characters in all)"
+
+
+def as_told(text: str, most: int = MAX_TOLD) -> str:
+    """As much of an answer as a planner is told: `most` characters, with a note of how many there are."""
+    if len(text) <= most:
+        return text
+    note = CUT.format(count=len(text))
+    return text[: most - len(note)] + note
+
+
 @dataclass(frozen=True, slots=True)
 class CallReport:
     """What became of one proposed call: the truth, for the planner."""
@@ -124,7 +136,7 @@ class CallReport:
     status: (
         str  # succeeded, failed, denied, cancelled, rejected, expired, unknown, refused, waiting, withheld
     )
-    text: str  # the tool's answer, or the reason
+    text: str  # the tool's answer, `as_told` where it does not only look something up; or the reason
     args: Mapping[str, Json] | None = None  # what really ran, when a person edited it
     by: str = ""  # who decided
     edited_by: str = ""  # who gave these `args`

@@ -8,7 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.planner_port import Call, CallReport, Exchange, Mode, Propose, ProposedStep, ProposePlan, Say
+from gate.rules.planner_port import (
+    Call,
+    CallReport,
+    Exchange,
+    Mode,
+    Propose,
+    ProposedStep,
+    ProposePlan,
+    Say,
+    Turn,
+)
 from gate.rules.task import Instruction, Remark, SettledPoint, StepState
 from tests.model_stub import Heard, calls, says
 from tests.tasks import step_of
@@ -27,7 +37,9 @@ from tests.tools.model_setup import (
     turn,
 )
 from tests.views.samples import action
+from tools.model.model_api import AssistantMessage, Memo, Round, ToolCall, dump_memo
 from tools.model.planner import ModelLimits
+from tools.model.prompt import Fence
 
 DELETE = ("files__delete_file", {"path": "a.md"})
 READ = ("files__read_file", {"path": "a.md"})
@@ -236,6 +248,39 @@ async def test_only_old_outputs_are_shortened() -> None:
     assert all(result.startswith("status: succeeded") for result in last.results)
     for text in ("tidy up and keep to what I said", "the decided answer", "the instruction", "act-of-ann"):
         assert text in last.text
+
+
+def answered(number: int, calls_of_it: int, text: str) -> Turn:
+    """An earlier turn of the thread, with so many reads in one reply."""
+    args = {"path": "a.md"}
+    message = AssistantMessage("", (ToolCall(READ[0], json.dumps(args)),) * calls_of_it)
+    exchange = Exchange(
+        Propose((Call("files", "read_file", args),) * calls_of_it),
+        tuple(done(place, text) for place in range(calls_of_it)),
+        dump_memo(Memo((Round(message, (None,) * calls_of_it),))),
+    )
+    return replace(turn(f"ask {number}"), id=f"turn-{number}", task=f"task-{number}", exchanges=(exchange,))
+
+
+@pytest.mark.parametrize("calls_each", [2, 144])
+async def test_a_long_thread_is_gone_through_once_and_holds_nobody_up(
+    calls_each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = list[int]()
+    monkeypatch.setattr(
+        Fence, "_escaped", lambda _, text, escaped=Fence._escaped: cut.append(1) or escaped(_, text)
+    )
+    earlier = tuple(answered(number, calls_each, "word " * 1500) for number in range(100))
+    async with planning([says("Hello.")]) as (planner, stub):
+        await reply(planner, turn("now"), brief("now", earlier=earlier))
+    text = stub.requests[0].text
+    assert len(cut) < 6 * 400
+    assert len(text) < 60_000 * 4 * 1.1
+    assert "ask 99" in text
+    assert text.count("word " * 1500) >= 20
+    assert "left out to save room" in text
+    assert ("ask 0" in text) is (calls_each == 2)
+    assert ("More was said in this thread before" in text) is (calls_each == 144)
 
 
 async def test_one_huge_output_is_cut_with_a_note() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -41,13 +42,25 @@ def conversation(
     Only data is shortened, the oldest first. The requester's words, decisions, calls, their outcomes and what is
     pending are never left out.
     """
-    oldest = 0
-    while True:
-        shorten = Shortener(oldest)
-        messages = (*_messages(inputs, shorten), *new_messages, *_current_state(inputs, Shortener()))
-        if oldest >= shorten.seen or sum(map(_size, messages)) <= characters:
-            return messages
+    without_data = Shortener(sys.maxsize)
+    rest = sum(map(_size, _all_messages(inputs, new_messages, without_data)))
+    return _all_messages(inputs, new_messages, Shortener(_left_out(without_data.saved, characters - rest)))
+
+
+def _all_messages(
+    inputs: PromptInputs, new_messages: Sequence[Message], shorten: Shortener
+) -> tuple[Message, ...]:
+    return (*_messages(inputs, shorten), *new_messages, *_current_state(inputs, Shortener()))
+
+
+def _left_out(saved: Sequence[int], room: int) -> int:
+    """How many of the oldest pieces are left out, so that the others need no more than `room`. `saved`: the characters
+    that each saves when it is."""
+    oldest, needed = 0, sum(saved)
+    while needed > room and oldest < len(saved):
+        needed -= sum(saved[oldest : oldest + SHORTEN_STEP])
         oldest += SHORTEN_STEP
+    return oldest
 
 
 def _size(message: Message) -> int:

@@ -6,12 +6,11 @@ import hashlib
 import hmac
 import re
 
-from gate.rules.planner_port import Mode
+from gate.rules.planner_port import MAX_TOLD, Mode, as_told
 from gate.rules.settings import Switches
 
 BLOCK_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:words|data)\b)", re.IGNORECASE)
 LABEL_CHARACTER = re.compile(r"[^\w.@: #/-]")
-MAX_OUTPUT = 8000  # characters of one piece of data
 CODE_REPLACEMENT = "…"
 
 ROLE = """\
@@ -127,15 +126,16 @@ class Fence:
 
 
 class Shortener:
-    """Shortens data: the `oldest` pieces to a note of their length, the others to MAX_OUTPUT characters."""
+    """Shortens data: the `oldest` pieces to a note of their length, the others to MAX_TOLD characters. `saved`: how
+    many characters each piece that was seen has more than such a note, 0 where it is too short for one."""
 
     def __init__(self, oldest: int = 0) -> None:
-        self.oldest, self.seen = oldest, 0
+        self.oldest = oldest
+        self.saved: list[int] = []
 
     def __call__(self, text: str) -> str:
-        self.seen += 1
-        if self.seen <= self.oldest and len(text) > MAX_OUTPUT // 20:
-            return f"(left out to save room: {len(text)} characters)"
-        if len(text) <= MAX_OUTPUT:
-            return text
-        return f"{text[:MAX_OUTPUT]}\n(cut here: {len(text)} characters in all)"
+        note = f"(left out to save room: {len(text)} characters)"
+        kept = as_told(text)
+        is_long = len(text) > MAX_TOLD // 20
+        self.saved.append(len(kept) - len(note) if is_long else 0)
+        return note if is_long and len(self.saved) <= self.oldest else kept
