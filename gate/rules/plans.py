@@ -17,8 +17,8 @@ from gate.rules.receipt import digest
 from gate.rules.steps import is_shown_in_thread, public_step
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
+from gate.rules.templates import PLACEHOLDER, TemplateError, expand, names
 from gate.rules.templates import STEP as PART
-from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool_names import tool_in_words
 
 RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
@@ -210,12 +210,18 @@ def out_of_order(steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
 
 
 def bad_template(template: str) -> bool:
-    """Whether a reference names nothing but results of steps in a way that can be read."""
+    """Whether a reference cannot be read, or names anything but results of steps."""
     try:
         paths = names(template)
     except TemplateError:
         return True
-    return not paths or any(path[0] != "steps" or len(path) < 2 for path in paths)
+    return has_filter(template) or not paths or any(path[0] != "steps" or len(path) < 2 for path in paths)
+
+
+def has_filter(template: str) -> bool:
+    """Whether a reference takes a result in another form, `{steps.1.text|lines}`. None does: a filter goes through all
+    of a result, which may be long, and a step may name fifty."""
+    return any(found[2] for found in PLACEHOLDER.finditer(template))
 
 
 def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
@@ -228,6 +234,8 @@ def fill_arguments(plan: Plan, step: Step) -> dict[str, Json]:
     args = dict(step.args)
     for name, template in step.refs.items():
         try:
+            if has_filter(template):
+                raise TemplateError(template)
             args[name] = expand(template, {"steps": done})
         except TemplateError:
             raise MissingResult(_missing_result(plan, step, name, template)) from None

@@ -236,6 +236,10 @@ async def test_a_step_with_a_blank_title_is_called_as_its_tool() -> None:
             {"tool": "files__delete_file", "title": "x", "from_results": {"path": "{steps.old.id}" * 51}},
             "at most 50 fields of results",
         ),
+        (
+            {"tool": "files__delete_file", "title": "x", "from_results": {"path": "{steps.old.id|lines}"}},
+            "takes results as they are",
+        ),
         ({"tool": "files__delete_file"}, "`steps[0].title` is missing"),
     ],
 )

@@ -19,7 +19,7 @@ from gate.rules.planner_port import (
     ProposePlan,
     Reply,
 )
-from gate.rules.plans import MOST_NAMED, names_too_many
+from gate.rules.plans import MOST_NAMED, has_filter, names_too_many
 from gate.rules.settings import Switches
 from gate.rules.task import Missing, Question, Step
 from gate.rules.templates import TemplateError, names
@@ -208,6 +208,10 @@ def _check_refs(refs: Mapping[str, str], sources: set[str]) -> None:
             paths = names(template)
         except TemplateError as error:
             raise InvalidCall(f"from_results.{name}: {error}.") from None
+        if has_filter(template):
+            raise InvalidCall(
+                f"from_results.{name} takes results as they are: leave out what begins with `|`."
+            )
         if not paths or any(len(p) < 3 or p[0] != "steps" or p[1] not in sources for p in paths):
             raise InvalidCall(
                 f"from_results.{name} must name a field of an earlier step's result, such as {{steps.1.id}}: "

@@ -244,15 +244,6 @@ async def test_the_text_around_a_result_that_a_private_step_takes_is_shown_to_no
     assert TYPED not in shown(task)
 
 
-async def test_a_template_of_a_private_step_that_cannot_be_filled_in_is_not_quoted(office: Scene) -> None:
-    office.desk.notes["a.md"] = "x"
-    form = TYPED + " {steps.1.content|downloaded}"
-    plan = await planned(office, look("a.md"), write(LETTER, "-", refs={"content": form}))
-    task = await approved(office, plan)
-    assert task.reason.endswith("which cannot be filled in.")
-    assert TYPED not in shown(task) + await told(office) + await logged(office)
-
-
 # What is not known yet
 
 

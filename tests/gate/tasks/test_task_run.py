@@ -80,7 +80,7 @@ async def test_later_steps_use_what_earlier_ones_gave(stage: Scene):
 
 
 async def test_a_result_of_a_write_can_be_used_too(stage: Scene):
-    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "sha {steps.1.sha|name}"})
+    uses = ProposedStep(Call("desk", "write", {"path": "b.md"}), refs={"content": "sha {steps.1.sha}"})
     task = await approved(stage, await planned(stage, write("a.md"), uses))
     task = await confirmed(stage)
     assert stage.desk.notes["b.md"].startswith("sha ")
