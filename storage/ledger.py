@@ -69,7 +69,7 @@ from storage.rows import (
     to_line,
     to_one_task,
     to_tasks,
-    to_turn,
+    to_turns,
     to_voted,
     to_votes,
 )
@@ -95,6 +95,7 @@ from storage.statements import (
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.transaction import Enqueue, SqlTx
 
+TURNS_AT_ONCE = 10  # read with all that was said in them, before others go on
 YIELD_SECONDS = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
 # Transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 MAX_BACKGROUND = 6
@@ -367,13 +368,13 @@ class SqlLedger:
         self, session: Session, since: datetime, limit: int = 30, but: str = ""
     ) -> tuple[Turn, ...]:
         (rows,) = await self._ask(HISTORY, session=session, since=since, count=limit, but=but)
-        if not rows:
-            return ()
-        exchanges = tables.exchanges
-        said = select(exchanges).where(exchanges.c.turn.in_([row.id for row in rows]))
-        (replies,) = await self._ask(said.order_by(exchanges.c.turn, exchanges.c.index))
-        told = {row.id: [one for one in replies if one.turn == row.id] for row in rows}
-        found = (to_turn(row, told[row.id], self.seals) for row in reversed(rows))
+        exchanges, found = tables.exchanges, list[Turn | None]()
+        for first in range(0, len(rows), TURNS_AT_ONCE):
+            some = rows[::-1][first : first + TURNS_AT_ONCE]
+            said = select(exchanges).where(exchanges.c.turn.in_([row.id for row in some]))
+            (replies,) = await self._ask(said.order_by(exchanges.c.turn, exchanges.c.index))
+            found += to_turns(some, replies, self.seals)
+            await asyncio.sleep(0)
         return tuple(turn for turn in found if turn)
 
     async def opened_modal(self, view_id: str) -> OpenedModal | None:

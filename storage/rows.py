@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import cache
@@ -157,6 +157,14 @@ def to_turn(row: Row[Any], said: Sequence[Row[Any]], seals: RowMacs) -> Turn | N
         return None
     replies = tuple(map(to_exchange, said))
     return Turn(row.id, row.session, row.requester, row.text, row.at, replies, row.task, row.mode)
+
+
+def to_turns(rows: Iterable[Row[Any]], said: Iterable[Row[Any]], seals: RowMacs) -> Iterator[Turn | None]:
+    """`to_turn` of several turns. `said`: what was said in all of them, in order."""
+    told: dict[str, list[Row[Any]]] = {}
+    for one in said:
+        told.setdefault(one.turn, []).append(one)
+    return (to_turn(row, told.get(row.id, []), seals) for row in rows)
 
 
 def to_joined_turn(rows: Sequence[Row[Any]], seals: RowMacs) -> Turn | None:

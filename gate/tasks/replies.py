@@ -31,6 +31,7 @@ from gate.rules.planner_port import (
     Reply,
     Say,
     Turn,
+    as_told,
 )
 from gate.rules.plans import SMALL, with_failure
 from gate.rules.ports import Note, Tx, World
@@ -227,7 +228,7 @@ async def report_of_action(world: World, action: Action, place: int, *, dropped:
     return CallReport(
         place,
         STATUS[action.state],
-        outcome.text if outcome else action.decision,
+        as_told(outcome.text if outcome else action.decision),
         stored_args(action.args) if action.edited_by else None,
         action.decided_by,
         action.edited_by,
@@ -341,8 +342,8 @@ async def report_read(tx: Tx, turn: Turn, place: tuple[int, int], read: Answered
     }
     if (shown or read.private) and not lookup:
         await _post(tx, turn, place, "read", body, turn.requester if read.private else "")
-    status, text = "failed" if read.answer.is_error else "succeeded", read.answer.text
-    return CallReport(place[1], status, PRIVATE if read.private else text, private=read.private)
+    text = PRIVATE if read.private else read.answer.text if lookup else as_told(read.answer.text)
+    return CallReport(place[1], "failed" if read.answer.is_error else "succeeded", text, private=read.private)
 
 
 async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:

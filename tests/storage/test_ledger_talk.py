@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -127,6 +128,31 @@ async def test_what_was_done_with_is_kept_until_it_is_purged(ledger: SqlLedger) 
     ledger.offset = timedelta(hours=25)
     await ledger.purge(await ledger.now() - timedelta(hours=24))
     assert await receive(ledger, message("1"), message("2")) == [True, False]
+
+
+async def test_a_long_history_is_read_a_few_turns_at_a_time(
+    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = await ledger.now()
+    for number in range(23):
+        async with ledger.begin() as tx:
+            said = Turn(f"t{number}", THREAD, "U1", f"ask {number}", now + timedelta(seconds=number))
+            await tx.open_turn(said)
+            await tx.store_exchange(said.id, 0, Exchange(Say(f"answer {number}")))
+            await tx.store_exchange(said.id, 1, Exchange(Say("more")))
+    rows = list[int]()
+    ask = ledger._ask
+
+    async def counted(*questions: Any, **values: Any) -> Any:
+        found = await ask(*questions, **values)
+        rows.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(ledger, "_ask", counted)
+    found = await ledger.history(THREAD, now, 101)
+    assert [one.text for one in found] == [f"ask {number}" for number in range(23)]
+    assert [one.exchanges[0].reply for one in found] == [Say(f"answer {number}") for number in range(23)]
+    assert rows == [23, 20, 20, 6]
 
 
 async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:

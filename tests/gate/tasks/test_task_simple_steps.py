@@ -16,7 +16,7 @@ from gate.actions.prepare import Answered, CallRequest, prepare
 from gate.rules.action import Ref
 from gate.rules.action_states import State
 from gate.rules.ids import derive_id
-from gate.rules.planner_port import Call, PlannerInterrupted, Propose, Say
+from gate.rules.planner_port import MAX_TOLD, Call, PlannerInterrupted, Propose, Say
 from gate.rules.ports import Note, StaleTask, Tx
 from gate.rules.task import Flow, PauseReason, Task
 from gate.rules.task_states import TaskState as S
@@ -165,6 +165,17 @@ async def test_a_request_without_a_model_ends_once_all_calls_of_its_reply_have(s
     turn = await stage.ledger.turn(task.turn)
     assert turn is not None
     assert [one.status for one in turn.exchanges[0].reports] == ["succeeded"] * 3
+
+
+async def test_a_planner_is_told_as_much_of_a_long_answer_as_it_takes_in(stage: Scene):
+    stage.planner.follows = False
+    stage.desk.notes["a.md"] = "word " * 40_000
+    task = await asked(stage, look("a.md"))
+    turn = await stage.ledger.turn(task.turn)
+    assert turn is not None
+    (told,) = turn.exchanges[0].reports
+    assert len(told.text) == MAX_TOLD
+    assert re.search(r"word w?o?r?d?\n\(cut here: 200\d\d\d characters in all\)$", told.text)
 
 
 # Modes
