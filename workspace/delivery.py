@@ -123,14 +123,16 @@ class Delivery:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def send_event(self, event: Payload, shared: bool = False) -> str:
-        """Starts the delivery of an event, with retries, in the background; returns its event_id."""
+    def send_event(self, event: Payload, shared: bool = False, made_by: str = "") -> str:
+        """Starts the delivery of an event, with retries, in the background; returns its event_id. `made_by`: the other
+        workspace that made its channel. Slack names that one in `team_id`, and the app's in `authorizations`."""
         app = self._state.app
         event_id = self._state.ids("Ev")
         bot = {"enterprise_id": None, "team_id": app.team, "user_id": app.bot_user}
         payload = {
             "token": "legacy",
-            "team_id": app.team,
+            "team_id": made_by or app.team,
+            "context_team_id": app.team,
             "api_app_id": app.id,
             "event": event,
             "type": "event_callback",

@@ -26,7 +26,8 @@ def person_json(person: Person) -> Json:
         "is_owner": False,
         "is_restricted": person.kind == "guest",
         "is_ultra_restricted": False,
-        "is_stranger": person.kind == "stranger",
+        # Only who shares no channel with the app is one: https://docs.slack.dev/reference/objects/user-object
+        "is_stranger": False,
         "is_bot": person.kind == "bot",
         "is_app_user": False,
         "tz": "Etc/UTC",
@@ -36,7 +37,7 @@ def person_json(person: Person) -> Json:
 
 def channel_json(channel: Channel, state: State) -> Json:
     """As in conversations.info."""
-    has_strangers = any(state.people[m].kind == "stranger" for m in channel.members)
+    has_strangers = bool(channel.made_by) or any(state.people[m].kind == "stranger" for m in channel.members)
     body = {
         "id": channel.id,
         "name": channel.name,
@@ -198,9 +199,8 @@ def emit(context: Context, channel_id: str, event: dict[str, Any]) -> str:
     channel = context.state.channels[channel_id]
     if context.state.app.bot_user not in channel.members:
         return ""
-    return context.delivery.send_event(
-        event, shared=bool(channel_json(channel, context.state)["is_ext_shared"])
-    )
+    shared = bool(channel_json(channel, context.state)["is_ext_shared"])
+    return context.delivery.send_event(event, shared, channel.made_by)
 
 
 def message_posted(context: Context, message: Message) -> None:

@@ -131,6 +131,7 @@ class Channel:
     members: set[str]
     private: bool = False
     im_with: str | None = None
+    made_by: str = ""  # the other workspace that made it and shares it with ours
 
     @property
     def type(self) -> str:

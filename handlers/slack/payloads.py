@@ -326,8 +326,11 @@ def _ts(value: Any, key: str, default: str | None = None) -> str:
 
 
 def _team(body: Body) -> str:
-    """The id of the Slack workspace. Raises Malformed."""
-    for holder, key in ((body, "team_id"), (_get(body, "team"), "id"), (_get(body, "user"), "team_id")):
-        if _get(holder, key):
-            return _id(holder, key)
-    return _id(_get(body, "event"), "team")
+    """The id of the workspace that the app is installed in and that this came to, in the order of Bolt's
+    `extract_team_id`, which is what it lets in. The `team_id` of an event is another one in a channel that another
+    workspace has made and shares with ours. Raises Malformed."""
+    view, team, user, installed = (_get(body, name) for name in ("view", "team", "user", "authorizations"))
+    first = installed[0] if isinstance(installed, list) and installed else None
+    named = (_get(view, "app_installed_team_id"), team if isinstance(team, str) else _get(team, "id"))
+    more = (_get(first, "team_id"), _get(body, "team_id"), _get(user, "team_id"), _get(body, "event", "team"))
+    return _id({"team": next((one for one in (*named, *more) if one), None)}, "team")

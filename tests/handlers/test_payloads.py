@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slack_bolt.request.internals import extract_team_id
 
 from gate.rules.action import Session
 from gate.rules.planner_port import Incoming
@@ -111,6 +112,23 @@ def test_a_message_and_its_twin_have_one_key() -> None:
     assert first
     assert second
     assert first.key == second.key == "T1:C_OPS:1.5"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"team_id": "T2", "context_team_id": "T1", "authorizations": [{"team_id": "T1"}]},
+        {"team_id": "T1", "authorizations": []},
+        {"team": {"id": "T1"}, "user": {"id": ANN, "team_id": "T2"}},
+        {"team": "T1", "authorizations": [{"team_id": "T2"}]},
+        {"team": {"id": "T2"}, "view": {"id": "V1", "app_installed_team_id": "T1"}},
+        {"team": None, "user": {"id": ANN, "team_id": "T1"}},
+    ],
+)
+def test_the_workspace_is_the_one_that_bolt_lets_in(body: dict[str, Any]) -> None:
+    given = {"user": {"id": ANN}, "view": {"id": "V1"}, **body}
+    assert extract_team_id(given) == "T1"
+    assert payloads.submission(given).team == "T1"
 
 
 def test_a_listed_bot_is_heard_and_others_are_not() -> None:

@@ -143,6 +143,22 @@ async def test_a_guest_who_asks_is_told_why_not(edge: Edge) -> None:
     assert edge.planner.seen == []
 
 
+async def test_in_a_channel_that_another_workspace_made_its_people_are_strangers_and_ours_are_not(
+    edge: Edge,
+) -> None:
+    edge.ws.state.channels[OPS].made_by = "T2"
+    await edge.ws.as_(SAM).say(OPS, "<@UBOT> write something")
+    await edge.told(SAM, STRANGER)
+    assert edge.planner.seen == []
+    card = await prepared(edge)
+    assert (await card.action()).session.team == TEAM
+    with edge.nothing_ran():
+        await edge.ws.as_(SAM).say(OPS, "yes", thread_ts=card.said.ts)
+        await edge.settled()
+    await card.click("confirm", ANN)
+    assert edge.desk.notes["a.md"] == "hello"
+
+
 async def test_the_named_approvers_decide_and_the_requester_does_not(edge: Edge) -> None:
     card = await edge.propose("poke", at="a.md")
     before = await card.action()

@@ -165,11 +165,18 @@ async def test_history_is_newest_first_and_comes_in_pages(client: AsyncWebClient
 
 @pytest.mark.parametrize(
     ("user", "field"),
-    [("U_GIL", "is_restricted"), ("U_SAM", "is_stranger"), ("U_DORA", "deleted"), ("U_ROBOT", "is_bot")],
+    [("U_GIL", "is_restricted"), ("U_DORA", "deleted"), ("U_ROBOT", "is_bot")],
 )
 async def test_users_info_says_who_is_no_full_member(client: AsyncWebClient, user: str, field: str) -> None:
     assert (await client.users_info(user=user))["user"][field] is True
     assert (await client.users_info(user="U_ANN"))["user"][field] is False
+
+
+async def test_users_info_calls_nobody_a_stranger_who_shares_a_channel_with_the_app(
+    client: AsyncWebClient,
+) -> None:
+    sam = (await client.users_info(user="U_SAM"))["user"]
+    assert (sam["team_id"], sam["is_stranger"]) == ("T2", False)
 
 
 async def test_people_groups_and_channels_can_be_looked_up(client: AsyncWebClient) -> None:
