@@ -68,6 +68,7 @@ SENT = frozenset("body content data payload values".split())
 ASKED = frozenset(
     "count describe fetch find get list lookup query retrieve search show".split()
 )  # among the choices for an action: it says what the tool does
+MOST_DEFAULTS = 1_000  # values, and characters of them
 FILTERS = re.compile(r"(?i)\bfilter")
 NAMED, VALUE = ("name", "key"), "value"
 OF_ACT = frozenset({"kind", "name", "type"})  # of an object that stands for an act: which one it is
@@ -82,6 +83,20 @@ def says_change(spec: ToolSpec, args: Json) -> str:
         if switches_a_change_on(name, value) or (isinstance(value, str) and call.does(name, value, outer)):
             return name
     return ""
+
+
+def has_long_defaults(schema: Mapping[str, Json]) -> bool:
+    """Whether what a schema gives for arguments that are left out is more than is looked through. It is whenever a
+    server's tools are listed, all of them in one go."""
+    room, left = MOST_DEFAULTS, [*_defaults(schema).values()]
+    while left and room >= 0:
+        one = left.pop()
+        room -= 1 + (len(one) if isinstance(one, str) else 0)
+        if isinstance(one, Mapping):
+            left += [*one, *one.values()]
+        elif isinstance(one, list):
+            left += one
+    return room < 0
 
 
 def is_of_records(tool: frozenset[str]) -> bool:

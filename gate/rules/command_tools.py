@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gate.rules import tool_names
 from gate.rules.action import CallClass, Json
-from gate.rules.change_arguments import says_change
+from gate.rules.change_arguments import has_long_defaults, says_change
 from gate.rules.form_count import too_many_forms
 from gate.rules.json_texts import pairs_of, parsed
 from gate.rules.secret_files import ends_as_secret
@@ -96,6 +96,8 @@ def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
         return CallClass.WRITE, ADDS_SOMETHING
     if cls is CallClass.READ and sends_something(words, args):
         return CallClass.WRITE, SENDS_SOMETHING
+    if cls is CallClass.READ and not runs and has_long_defaults(spec.schema):
+        return CallClass.WRITE, TOO_MUCH
     if cls is CallClass.READ and not runs and (name := says_change(spec, args)):
         return CallClass.WRITE, SAYS_CHANGE.format(name=name[:100])
     return cls, STATES_CHANGE

@@ -12,7 +12,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp_types import Tool, ToolAnnotations
 
-from gate.rules.action import CallClass, Verdict
+from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
 from gate.rules.tool_offers import offered_tools
@@ -283,11 +283,12 @@ async def test_specs_of_a_disconnected_server_stay_available(tmp_path: Path) -> 
         assert json.dumps(names) == json.dumps(sorted(names))
 
 
-def readers(*descriptions: str) -> list[ToolSpec]:
+def readers(*descriptions: str, **properties: Json) -> list[ToolSpec]:
     """Tools of a server that nobody reviewed, which say that they only read."""
+    schema = {"type": "object", "properties": properties}
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     tools = tuple(
-        Tool(name=f"get_{n}_files", description=text, input_schema={"type": "object"}, annotations=reads)
+        Tool(name=f"get_{n}_files", description=text, input_schema=schema, annotations=reads)
         for n, text in enumerate(descriptions)
     )
     config = ServerConfig(name="foreign", inproc="x", trust=Trust.DECLARED)
@@ -297,6 +298,29 @@ def readers(*descriptions: str) -> list[ToolSpec]:
 def test_what_the_words_of_a_tool_tell_of_decides_its_class() -> None:
     offered = offered_tools(readers("Gets the files.", "Gets the files and deletes them."), Policy("v"), "C1")
     assert [one.cls for one in offered.values()] == [CallClass.READ, CallClass.UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("properties", "cls"),
+    [
+        ({"x": {"default": "["}}, CallClass.READ),
+        ({"x": {"default": f"[{'[],' * 30_000}1]"}}, CallClass.WRITE),
+        ({"action": {"default": [[]] * 9000}}, CallClass.WRITE),
+        ({"action": {"default": ["w w"] * 4900}}, CallClass.WRITE),
+        ({"x": {"default": dict.fromkeys(map(str, range(4000)), 1)}}, CallClass.WRITE),
+        ({f"action{n}": {"default": "w w"} for n in range(200)}, CallClass.READ),
+    ],
+)
+def test_no_schemas_take_long_when_tools_are_offered(properties: dict[str, Json], cls: CallClass) -> None:
+    specs = readers(*(f"Gets the files {n}." for n in range(50)), **properties)
+    assert seconds(lambda: offered_tools(specs, Policy("v"), "C1")) < 0.03
+    (offered,) = {one.cls for one in offered_tools(specs, Policy("v"), "C1").values()}
+    assert offered is cls
+    assert decide(Policy("v"), specs[0], {"y": 1}, "C1", lambda _, __: True).cls in (
+        cls,
+        CallClass.DESTRUCTIVE,
+    )
+    assert seconds(lambda: decide(Policy("v"), specs[0], {"x": "a"}, "C1", lambda _, __: True)) < 0.03
 
 
 def test_no_descriptions_take_long_when_tools_are_offered() -> None:

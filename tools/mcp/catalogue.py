@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from mcp_types import Tool, ToolAnnotations
 
 from gate.rules.action import CallClass, Json
+from gate.rules.command_tools import class_of_words
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
 from gate.rules.tool_names import shows_change
 from tools.mcp.connection import Listing
@@ -164,7 +165,7 @@ class _CatalogueBuilder:
         title, description = tool.title or annotations.title or tool.name, tool.description or ""
         # Here and not when it is asked for: the descriptions of 500 tools take most of a second, and this is a thread.
         asked = self.trust is not Trust.BUNDLED
-        return ToolSpec(
+        spec = ToolSpec(
             server=self.config.name,
             name=tool.name,
             title=title,
@@ -184,6 +185,7 @@ class _CatalogueBuilder:
             meta=tool.meta or {},
             shows_change=shows_change(title, description, tool.input_schema) if asked else None,
         )
+        return replace(spec, least=class_of_words(spec, {})) if asked else spec
 
     def _recipe(self, tool: Tool) -> Recipe:
         """The operator's recipe, else the server's own where its server is trusted, else an empty one."""
