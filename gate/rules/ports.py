@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Protocol
 
 from gate.rules.action import Action, Json, Person
 from gate.rules.confidence import Judgement
+from gate.rules.judging_turns import JudgingTurns
 from gate.rules.ledger_ports import ActionContext as ActionContext
 from gate.rules.ledger_ports import DueItem as DueItem
 from gate.rules.ledger_ports import Ledger as Ledger
@@ -170,8 +170,8 @@ class World:
     address: str = ""  # of the Slack workspace, as auth.test tells it, for links to messages
     # The list of what waits for a review; without one, it is read from the ledger
     pending: Pending | None = None
-    # Held while steps of plans are judged, one after the other: those of several presses at once, too
-    judging: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # Steps of plans are judged one after the other: those of several presses at once, too
+    judging: JudgingTurns = field(default_factory=JudgingTurns)
 
     def for_token(self, token: str) -> World:
         """The same world, for what comes through the API with this token: the record names it, by its id."""

@@ -78,10 +78,9 @@ def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:
     return replace(asked, id=action_id, group=origin.group)
 
 
-async def turn_to_judge(world: World) -> None:
+async def turn_to_judge(world: World, task: Task) -> None:
     """Waits until no other step of a plan is judged, and other work has had its turn: large arguments take a while."""
-    async with world.judging:
-        await world.clock.sleep(0)
+    await world.judging.wait(f"{task.session.team}:{task.requester}", lambda: world.clock.sleep(0))
 
 
 async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
@@ -136,12 +135,12 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
         return with_problem(step, unknown_tool_text(world, step.name))
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
     step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
-    await turn_to_judge(world)
+    await turn_to_judge(world, task)
     decision = policy_decision(world, spec, step.args, task.session.channel)
     rules = plans.rules_hash(spec.definition, world.policy.version, decision)
     private = decision.private or reads_in_private(world, spec, step.args, task.session.channel)
     step = _judged_as_known(world, plan, step, spec, private)
-    await turn_to_judge(world)
+    await turn_to_judge(world, task)
     wrong = argument_problem(world, spec, step)
     if wrong:
         said = DO_NOT_FIT.format(tool=spec.full_name) if not is_shown_in_thread(step) else wrong
@@ -167,7 +166,7 @@ def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, priva
 async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
-    await turn_to_judge(world)
+    await turn_to_judge(world, task)
     decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
     if decision.private or not seen.unseen:  # what could not be looked at may still be private

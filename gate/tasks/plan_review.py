@@ -124,7 +124,9 @@ async def _approve(world: World, press: TaskPress, do: Do) -> PressResult:
     found = await load_task(world, press, TaskVerb.APPROVE)
     if isinstance(found, PressResult):
         return found
-    rules = await _rules_now(world, found) if _is_newest(press, found) else {}
+    rules = (
+        await _rules_now(world, found) if _is_newest(press, found) and _may_be_approved(found.plan) else {}
+    )
 
     async def checked(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         left = [step for step in plan.steps if not step.is_finished]
@@ -140,13 +142,22 @@ async def _approve(world: World, press: TaskPress, do: Do) -> PressResult:
     return await _decide(world, press, TaskVerb.APPROVE, checked)
 
 
+def _may_be_approved(plan: Plan | None) -> bool:
+    """Whether a plan was looked at, and not too long ago: else a press on it is refused without another look."""
+    return (
+        plan is not None
+        and not plan.lapsed
+        and all(step.rules for step in plan.steps if not step.is_finished)
+    )
+
+
 async def _rules_now(world: World, task: Task) -> dict[tuple[int, str], str]:
     """What tools and rules say now of the steps that are left, by the version of the plan and the step. Not asked in
     a transaction: arguments may be large, and other work has its turn after each step."""
     found = dict[tuple[int, str], str]()
     for step in task.plan.steps if task.plan else ():
         if not step.is_finished:
-            await turn_to_judge(world)
+            await turn_to_judge(world, task)
             found[_version(task), step.id] = current_rules_hash(world, task, step)
     return found
 
@@ -270,7 +281,7 @@ async def _first_problem(world: World, task: Task, changes: Sequence[StepChange]
     for step in steps:
         if step.rules or step.is_finished:
             continue
-        await turn_to_judge(world)
+        await turn_to_judge(world, task)
         if problem := _argument_problem(world, task, step):
             return step, problem
     return None

@@ -434,6 +434,16 @@ async def test_other_work_has_turns_while_the_steps_of_a_plan_are_judged(stage: 
     assert together <= 4, record
 
 
+async def test_a_plan_that_nobody_approved_in_time_is_not_judged_again_at_each_press(stage: Scene):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    assert task.plan
+    await flow.expire_plan(stage.world, task.id, task.plan.version)
+    record = list[str]()
+    stage.world = replace(stage.world, tools=Seen(stage.world.tools, record))
+    assert (await flow.step_by_step(stage.world, on_plan(await only(stage)))).code == "lapsed"
+    assert record == []
+
+
 async def test_a_plain_yes_in_the_thread_approves_what_the_card_lists(stage: Scene):
     await planned(stage, write("a.md"), shred("a.md"))
     await stage.say("yes", mentioned=False)
