@@ -9,6 +9,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import ToolAnnotations
 
 VERSION = "1.0"  # of the servers
@@ -130,8 +131,18 @@ def _described(function: Callable[..., Any]) -> Tool:
     return _known[function.__func__]
 
 
+class _AsGiven(FuncMetadata):
+    """Takes each argument as it was given. The SDK reads JSON in a text where the argument may be something else than
+    a text: `"null"` became nothing, and what ran was not what its preview had shown."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        return data
+
+
 def _strict(tool: Tool) -> Tool:
     """Refuse arguments the tool does not have: a misspelt `expected_sha256` must not mean “no matter what is there”."""
+    known = tool.fn_metadata
+    tool.fn_metadata = _AsGiven(**{name: getattr(known, name) for name in FuncMetadata.model_fields})
     model = tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)

@@ -9,8 +9,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import Tool
 
-from tests.servers.all_servers import log, tools
-from tests.servers.gate_around_server import META, check_cards
+from servers.calendar import server as calendar
+from servers.task import server as task
+from tests.servers.all_servers import MAKERS, log, one, tools
+from tests.servers.gate_around_server import META, check_cards, gated
 from tests.servers.tools_table import PATH, final, page
 
 # The three lists of docs/promises.md ACT-01.
@@ -52,6 +54,35 @@ Listed = dict[str, list[Tool]]
 @pytest.fixture
 async def listed(tmp_path: Path) -> Listed:
     return await tools(tmp_path)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+async def test_every_argument_that_may_be_a_text_is_taken_as_it_is(name: str, tmp_path: Path) -> None:
+    """A preview is given the same arguments inside of one of its own, where nothing else reads them."""
+    taken = 0
+    for tool in one(tmp_path, name)._tool_manager.list_tools():
+        for key, about in tool.parameters["properties"].items():
+            if {"type": "string"} in about.get("anyOf", [about]) or about.get("type") == "string":
+                for text in ("null", " null\n", "[1]", "{}"):
+                    assert tool.fn_metadata.pre_parse_json({key: text}) == {key: text}, (tool.name, key)
+                taken += 1
+    assert taken or name == "system"
+
+
+async def test_a_place_and_notes_that_say_null_are_written_as_their_cards_show(tmp_path: Path) -> None:
+    (tmp_path / "calendar" / "null").mkdir(parents=True)
+    async with gated(tmp_path / "log1", "calendar", calendar([tmp_path / "calendar"])) as gate:
+        event = await gate.do(
+            "create_event", title="T", start="2026-12-01 10:00", calendar="null", location="null"
+        )
+    assert event.scope["capture"]["plan"]["folder"] == "null"
+    assert "LOCATION:null" in (tmp_path / "calendar" / event.result["file"]).read_text()
+    assert event.result["file"].startswith("null/")
+    async with gated(tmp_path / "log2", "task", task(tmp_path / "tasks.sqlite")) as gate:
+        await gate.do("create_task", title="Pay", notes="old")
+        changed = await gate.do("update_task", task_id=1, title="null", notes="null")
+    assert "+ title: null" in changed.scope["capture"]["plan"]["change"]
+    assert (changed.result["title"], changed.result["notes"]) == ("null", "null")
 
 
 # promise: ACT-01
