@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from gate.rules.action import CallClass, Json
-from gate.rules.canonical_json import BadArguments, canonical
+from gate.rules.action import CallClass
 from gate.rules.outcome_claims import claims_outcome
 from gate.rules.past_tense import past
 from gate.rules.planner_port import (
@@ -217,14 +216,7 @@ def _reason(result: CallReport) -> str:
 
 def call_key(call: Call) -> str:
     """Equal for two calls of the same tool with the same arguments."""
-    return f"{call.server}.{call.tool} {_canonical_text(call.args)}"
-
-
-def _canonical_text(args: Mapping[str, Json]) -> str:
-    try:
-        return canonical(dict(args)).decode()
-    except BadArguments:
-        return repr(args)
+    return f"{call.server}.{call.tool} {json.dumps(dict(call.args), sort_keys=True, default=repr)}"
 
 
 def unseen_instructions(turn: Turn, brief: PlannerContext) -> tuple[str, ...]:
