@@ -110,6 +110,16 @@ async def test_an_old_card_cannot_confirm_what_was_edited(stage: Scene):
     assert stage.desk.notes == {"a.md": "goodbye"}
 
 
+async def test_an_edit_to_what_the_policy_does_not_allow_is_refused_and_the_card_stays(stage: Scene):
+    stage.rule(Rule("never", ("desk.write",), deny=True, texts=("^hr/",)))
+    action = await stage.prepare(path="a.md", content="hello")
+    said = await edit.submit(stage.world, stage.press(action), {"path": "hr/pay.md", "content": "hello"})
+    assert (said.ok, said.code) == (False, "denied")
+    await stage.play()
+    assert await stage.now(action.id) == action
+    assert (await stage.confirm(action)).code == "confirmed"
+
+
 async def test_an_edit_and_a_voided_version_have_receipts_of_their_own(stage: Scene):
     action = await stage.prepare(path="a.md", content="hello")
     await edit.submit(stage.world, stage.press(action), {"path": "a.md", "content": "goodbye"})
