@@ -19,7 +19,7 @@ from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.review_log import announce_review, is_review_missing, result_review_name
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
-from gate.actions.undo import inverse_of, undo_kind, undo_refusal
+from gate.actions.undo import inverse_of, undo_drift, undo_kind, undo_refusal
 from gate.actions.undone_action import move_original
 from gate.rules import jobs
 from gate.rules.action import EARLIER, Action, CallClass, Outcome, ResultReview, Undo, Verdict, Vote
@@ -121,8 +121,11 @@ async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote])
 
 async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
+    if (
+        action.undoes and action.version == 1
+    ):  # nobody was asked: it was looked at in its own way, and is again
+        return await undo_refusal(world, action) or await undo_drift(world, action)
     if not spec.recipe.capture or not action.capture:
-        # An undo that was not asked about looked in its own way.
         return await undo_refusal(world, action) if action.undoes else ""
     args = without_bound_args(spec, stored_args(action.args))
     try:

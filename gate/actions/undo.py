@@ -50,7 +50,7 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
-from gate.rules.previews import failed_preview, text_of, way_back
+from gate.rules.previews import failed_preview, target_of, text_of, way_back
 from gate.rules.receipt import intact
 from gate.rules.templates import TemplateError, expand, look_up
 from gate.rules.tool import Read, ToolSpec
@@ -294,6 +294,16 @@ def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
     spec = world.tools.find(inverse.server, inverse.drift_tool)
     decision = policy_decision(world, spec, stored_args(inverse.drift_args), channel) if spec else None
     return decision is None or decision.private or decision.secret
+
+
+async def undo_drift(world: World, undo: Action) -> str:
+    """Why an undo that nobody was asked about is called off when it begins: what it takes back has changed since it was
+    looked at, maybe by a process that is no more. "" where it has not."""
+    original = await world.ledger.action(undo.undoes)
+    if original is None or original.inverse is None:
+        return ""
+    drift = await _drift(world, original.inverse, undo.session.channel)
+    return f"{target_of(original.preview) or 'Its target'} changed after it was looked at" if drift else ""
 
 
 def _value_at(read: Mapping[str, Json], path: str) -> Json:

@@ -128,6 +128,33 @@ async def test_when_the_target_changed_since_a_person_is_asked_first(stage: Scen
     assert (await stage.now(action.id)).state is State.UNDONE
 
 
+async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(stage: Scene):
+    """As where the process dies between the two. Nothing of this tool says what it expects to be there."""
+    tools = stage.desk.specs_now
+    back = Undo("put_back", {"path": "{args.path}", "content": "{capture.before.content}"})
+    tools["write"] = replace(tools["write"], recipe=replace(tools["write"].recipe, undo=[back]))
+    tools["put_back"] = replace(
+        tools["put_back"], recipe=replace(tools["put_back"].recipe, capture={}, bind={})
+    )
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    await undo.request_undo(stage.world, stage.press(action))
+    undo_id, _ = await undo.undo_slot(stage.world, action)
+    await undo.run_undo(stage.world, undo_id)
+    stage.desk.notes["a.md"] = "written by somebody else"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "written by somebody else"}
+    called_off = await stage.now(undo_id)
+    assert (called_off.state, called_off.decision) == (
+        State.CANCELLED,
+        "a.md changed after it was looked at.",
+    )
+    assert (await stage.now(action.id)).undo_open
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert any("Changed since" in note for note in asked.preview.notes)
+
+
 async def test_an_undo_that_a_person_is_asked_about_goes_by_the_rules_of_that_moment(stage: Scene):
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)

@@ -144,7 +144,11 @@ async def test_nothing_more_is_read_for_an_undo_where_no_rule_is_about_paths(sta
         await stage.play()
         assert stage.desk.notes == {"a.md": "old"}
         reads.append(stage.desk.reads - before)
-    assert reads == [1, 1, 3]  # whether it changed; and the look, before it is approved and at the effect
+    assert reads == [
+        2,
+        2,
+        4,
+    ]  # whether it changed, and the look, each before it is approved and at the effect
 
 
 async def test_undo_all_stops_at_a_step_whose_undo_a_rule_denies_by_its_path(stage: Scene):
