@@ -40,6 +40,12 @@ COPIES = "bak old orig save backup bkp copy prev last swp tmp txt gz bz2 xz zip 
 OF_COPY = re.compile(
     r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
 )
+# Behind the whole name of a file, where they are hardly anything else
+MORE_COPIES = (*COPIES, *"0 bk previous rej disabled off rpmsave rpmorig rpmnew dpkg-old ucf-old".split())
+MOST_ENDINGS = 3
+COPY_IN_BRACKETS = re.compile(
+    r"(?P<name>[^\s=@,;&|]+) (?:- )?(?:\((?P<any>[^\s()]{1,20})\)?|(?P<word>c[^\s()]{1,20}))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,7 @@ def matched_secrets(text: str) -> Iterator[str]:
         yield SECRET_NAMES[0]
     for name in (*names[:MAX_ALTERNATIVES], *_choices(whole)):
         yield from _secrets_of_name(name)
+    yield from _in_brackets(whole[-SHORT:])
 
 
 def matched_production(text: str) -> Iterator[str]:
@@ -166,15 +173,47 @@ def _secrets_of_name(name: str) -> tuple[str, ...]:
     for one in filter(None, dict.fromkeys((name, OF_COPY.sub("", name), _without_meant_copy(name)))):
         meant += [one] if SECRET.search(one) else []
         meant += _secrets_of_pattern(one)
-    return tuple(dict.fromkeys(meant))
+    return tuple(dict.fromkeys((*meant, *_copied(name))))
 
 
 def _without_meant_copy(name: str) -> str:
     """A pattern without a last part that can mean the ending of a copy: `id_rsa.b*`; the same where there is none."""
-    at = max(map(name.rfind, "._-"))
-    end = name[at + 1 :]
-    is_one = at > 0 and ANY_OF.search(end) and any(name_matches(one, end) for one in COPIES)
-    return name[:at] if is_one else name
+    stem, end = _parted(name)
+    is_one = stem and ANY_OF.search(end) and any(name_matches(one, end) for one in COPIES)
+    return stem if is_one else name
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """What stands before and behind the last sign between parts of a name; `[0-9]` is one part."""
+    plain = ANY_OF.sub(lambda found: "?" * len(found[0]), name)
+    at = max(map(plain.rfind, "._-"))
+    return name[: max(at, 0)], name[at + 1 :]
+
+
+def _copied(name: str) -> Iterator[str]:
+    """The secret files that a pattern says the whole name of, before endings that can be those of a copy:
+    `id_rsa.b*.gz`, `*.pem.dis*`."""
+    for _ in range(MOST_ENDINGS):
+        name, end = _parted(name)
+        if not name or not _may_be_of_copy(end):
+            return
+        if SECRET.search(name):
+            yield name
+        elif ANY_OF.search(name) and "*" not in name.rpartition("/")[2].lstrip("*"):
+            yield from _secrets_of_pattern(name)
+
+
+def _may_be_of_copy(end: str) -> bool:
+    return ANY_OF.sub("", end).isdecimal() or any(name_matches(one, end) for one in MORE_COPIES)
+
+
+def _in_brackets(text: str) -> Iterator[str]:
+    """The secret file that a text names, before what can mean the ending of a copy with a blank: `id_rsa (?)`."""
+    found = COPY_IN_BRACKETS.fullmatch(text)
+    if found and SECRET.search(found["name"]):
+        end = found["any"] or found["word"]
+        if ANY_OF.search(end) and (name_matches("copy", end) or (found["any"] and name_matches("1", end))):
+            yield found["name"]
 
 
 def _secrets_of_pattern(name: str) -> Iterator[str]:

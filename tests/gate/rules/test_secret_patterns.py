@@ -1,0 +1,30 @@
+"""Patterns of names that mean the copy of a secret file, and those that mean other files."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.rules.secret_patterns import matched_secrets
+
+COPIES = """id_rsa.ba?.gz|id_rsa.*.gz|id_rsa.b*.g*|id_rsa.0*|id_rsa.[0-9]|id_rsa.ol?.1|id_rsa.rpm*|id_rsa.r*|id_rsa.dis*
+    id_rsa.of?|id_rsa.dpkg*|id_rs?.b*.gz|server.key.b*.gz|secrets.yml.b*.gz|.netrc.rpm*|credentials.json.dis*|.env.b*.gz
+    terraform.tfstate.b*.gz|*.pem.[0-9]|*.pem.b*.gz|*.pem.dis*|**/*.pem.b*.gz|keys/id_rsa.2024*.gz|.env.o*.1
+    id_rsa (?)|id_rsa (*|id_rsa ([0-9])|id_rsa (cop?)|id_rsa cop?|id_rsa - cop?|keys/id_rsa (?)|.env - (c*)"""
+OTHERS = """*.py|report.*|notes.b*|notes.b*.gz|report.ba?.gz|log*.*.gz|access*.b*.gz|*.log.[0-9]|*.log.[0-9].gz
+    credentials_*.py|credentials.*.md|id_rsa*.pub|id_rsa.pub.b*|app-*.tar.gz|*.*.gz|*.b*|a[0-9].txt
+    dump.sql.b*.gz|report (?)|report (*).pdf|notes cop?|What is in (?)|import.meta?.env|f(x[0])
+    the credentials (?)|who can read the key (*)?|rotate id_rsa (when?)|x.y (*args)"""
+
+
+def _each(table: str) -> list[str]:
+    return [one.strip() for line in table.splitlines() for one in line.split("|")]
+
+
+@pytest.mark.parametrize("pattern", _each(COPIES))
+def test_a_pattern_with_the_endings_of_a_copy_means_the_secret_file(pattern: str) -> None:
+    assert list(matched_secrets(pattern))
+
+
+@pytest.mark.parametrize("pattern", _each(OTHERS))
+def test_a_pattern_of_other_files_or_words_means_none(pattern: str) -> None:
+    assert not list(matched_secrets(pattern))
