@@ -84,11 +84,20 @@ LOOKING = frozenset(
 )
 GLOBAL = r"(?:(?:this|self|window|globalThis)\s*+\.\s*+)?+"
 SHELL = re.compile(rf"(?<![\w$.]){GLOBAL}db\s*+(?:[.\[?]|\Z)")
+NAMES = (
+    r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|import|Function|globalThis|process|run|"
+    r"runProgram|removeFile|quit|exit)(?![\w$])"
+)
+# Leads to any function, but as in “Object.constructor (docs)”
+MAKER = r"\.\s*+constructor(?![\w$])(?!\s*+\([\w ,-]*+\)[\w\s,.?!'-]*+\Z)|(?<![\w$])__proto__(?![\w$])"
 # Words of the shell that count where a bracket stands in the same text
 SHELL_WORD = re.compile(
-    r"(?<![\w$])(?:db|Mongo|connect|load|rs|sh|sp|eval|require|import|Function|globalThis|process|run|"
-    r"runProgram|removeFile|quit|exit)(?![\w$])|"
+    rf"{NAMES}|{MAKER}|"
     r"(?<![\w$])this\s*+\[|\\u(?:[0-9a-fA-F]{4}|\{)"  # part of a name
+)
+# A method that is called, of what is no word of prose: `rs . stepDown (60)`
+SHELL_MEMBER = re.compile(
+    r"(?<![\w$])(?:db|Mongo|rs|sh|sp|globalThis|process(?=\s++\.))\s*+(?:\.\s*+[a-z_$][\w$]*+\s*+){1,9}+\("
 )
 SHELL_CALL = re.compile(SHELL_WORD.pattern + r"\s*+[.(\[?]")
 # Words with one bracket of words, as in “high load (kW)”: a call of such words has nothing to be about
@@ -106,6 +115,22 @@ QUOTED = re.compile(r"\"[^\"\\\x00-\x1f\x7f-\x9f\u2028\u2029]*+\"|'[^'\\\x00-\x1
 CALLED = re.compile(r"((?<![\w$])[\w$]++|[\])\"'`./\\?])\s*+\(")
 # Comments, other quotes, names of fields that are worked out, and another value for a name
 UNCLEAR = re.compile(r"//|/\*|<!--|-->|`|\]\s{0,90}:|(?<![=!<>])=(?![=>])")
+# What may come to be called by another name: a function or a member of the shell that is named as a value, functions
+# and objects that are made, and a stage by the name of a variable. Also what is put into a list from elsewhere
+VALUE = r"\s*+[,)\]}|&?:+]"
+METHOD = (
+    r"(?:admin|bulk|compact|convert|create|delete|disable|drop|enable|find(?:One)?And|fsync|grant|hide|initialize|insert|"
+    r"kill|mapReduce|reIndex|remove|rename|replace|revoke|run|save|set|shutdown|unhide|update|validate|watch)[\w$]*+"
+)
+REFERRED = re.compile(
+    rf"=>|{MAKER}|\.\s*+prototype(?![\w$])|(?<![\w$])\$(?:out|merge)(?![\w$])|[(\[,{{]\s*+\.\.\.|"
+    rf"(?<![\w$.])(?:db|rs|sh|sp)(?:\s*+\.\s*+[\w$]++){{1,9}}+{VALUE}|[)\]\w$]\s*+\.\s*+{METHOD}{VALUE}|"
+    rf"[\w$)\]]\s*+\[\s*+[\"'][^\[\]]{{0,90}}\]{VALUE}|"
+    r"(?<![\w$.])(?:connect|eval|exit|Function|load|quit|removeFile|require|run|runProgram)\s*+[,)\]}]"
+)
+# A pipeline, or a stage of one, that comes out of a document
+PIPELINE = re.compile(r"(?<![\w$])aggregate\s*+\((?!\s*+[\[{)])")
+OUT_OF_DATABASE = re.compile(r"[(\[,]\s*+db(?![\w$])")
 # Escapes that a `$out` or `$merge` may be written with; those of patterns are none
 ESCAPE = re.compile(r"\\(?![\\dwsSWDBb.$^(){}\[\]|?*+/\"'-])")
 # The first field of each object that stands by itself, and whether its value is one of operators
@@ -205,7 +230,16 @@ def _text_changes(text: str, keys: frozenset[str]) -> bool:
         return True
     if UNCLEAR.search(_without_quotes(text)) or ESCAPE.search(text):
         return True
-    return any(found[1] not in LOOKING for found in CALLED.finditer(_bare(text)))
+    bare = _bare(text)
+    return any(found[1] not in LOOKING for found in CALLED.finditer(bare)) or _refers(bare)
+
+
+def _refers(bare: str) -> bool:
+    """Whether a text that calls only what looks may have something else called, or a pipeline that it does not say."""
+    if "(" not in bare:
+        return False
+    stages = bare.partition("aggregate")[2]
+    return bool(REFERRED.search(bare) or PIPELINE.search(bare) or OUT_OF_DATABASE.search(stages))
 
 
 def _calls(text: str, keys: frozenset[str]) -> bool:
@@ -214,7 +248,7 @@ def _calls(text: str, keys: frozenset[str]) -> bool:
         return False
     if SQL.match(text):
         return SHELL_CALL.search(_without_quotes(text)) is not None
-    named = SHELL_WORD.search(text) and not PROSE.fullmatch(text)
+    named = SHELL_WORD.search(text) and not (PROSE.fullmatch(text) and not SHELL_MEMBER.search(text))
     return bool(named or (keys & (STATED | CODE) and has_call(text)))
 
 

@@ -121,6 +121,23 @@ SHELL = [
     "db.users.find({a: 'update'}); db.users.update({}, {})",
     'db.users.find({a: /"/, b: db.c.drop(), d: /"/})',
     "db.users = db.a",
+    "({find: db.x.deleteMany, __proto__: db.x}).find({})",
+    "({__proto__: x}).find({})",
+    "db.getCollectionNames().find(db.x.deleteMany, db.x)",
+    "db.getCollectionNames().find(db.getCollection('x').deleteMany)",
+    'db.getCollectionNames().find(db.x["hideIndex"], 1)',
+    "db.getCollectionNames().find(db . fsyncLock)",
+    "db.getCollectionNames().find($out => db.x.aggregate([{$out}]).toArray())",
+    "[db.x.hideIndex].find(1)",
+    "[''].find(eval)",
+    "db.a.find({a: {toString: db.dropDatabase}})",
+    "db.a.find({a: {toString: rs.stepDown}})",
+    "db.a.find({a: Array.prototype})",
+    "db.a.aggregate(db.y.findOne().p)",
+    "db.a.aggregate([{$match: {}}, db.y.findOne().p])",
+    "db.a.aggregate([...db.y.findOne().p])",
+    "db.a.aggregate([{$out}])",
+    "[].at.constructor('return d' + 'b')()",
 ]
 
 
@@ -182,6 +199,16 @@ LOOKS: list[Json] = [
     "db.getCollectionNames()",
     "db.users.find({status: 'update'})",
     "db.users.find({update: 'x', 'set': \"call\"}).sort({create: -1}).limit(5)",
+    "db.races.find({constructor: 'McLaren', prototype: true}).size()",
+    "db.races.distinct('results.constructor')",
+    "db.app.updates.find({}).sort({createdAt: -1})",
+    "db.getSiblingDB('local').oplog.rs.find().limit(1)",
+    "db.serverStatus().connections",
+    "db.users.find().toArray().length",
+    "db.orders.find({user: db.users.findOne({name: 'x'})._id})",
+    "db.users.aggregate( {$group: {_id: '$out', all: {$mergeObjects: '$$ROOT'}}} )",
+    "db.users.find({site: 'https://www.example.com', note: 'see (a.example), =>, ...'})",
+    "db.users.find({email: /@(example.com|acme.org)$/})",
     "find all users",
     "find users (active)",
     "show collections",
@@ -207,6 +234,12 @@ def test_what_only_looks_runs_without_a_card(text: Json) -> None:
         "what is the load (avg) on db01?",
         "the rs (replica set) is down",
         "SELECT note FROM t WHERE note = 'load (kW)'",
+        "Rosa sp. nov. (draft)",
+        "avg. load (kW)",
+        "rs. 500 (rupees)",
+        "the process. see (docs)",
+        "Object.constructor (docs)",
+        "array.prototype.map (docs)",
     ],
 )
 @pytest.mark.parametrize("argument", ["name", "search", "comment", "description"])
@@ -230,6 +263,23 @@ def test_words_beside_a_bracket_are_no_text_of_the_shell(text: str, argument: st
 @pytest.mark.parametrize("argument", ["code", "script", "filter", "pipeline", "expression"])
 def test_a_call_in_an_argument_for_code_is_typed_for(text: str, argument: str) -> None:
     assert class_of_statements(words("mongodb_get"), {argument: text}) is CallClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rs . stepDown (60)",
+        "rs. stepDown (60)",
+        "sh . stopBalancer ()",
+        "process . kill (1)",
+        "[].at.constructor('return d'+'b.dropDatabase()')()",
+        "[].at . constructor (a) ()",
+        "({__proto__: a}).find()",
+    ],
+)
+@pytest.mark.parametrize("argument", ["input", "field", "filter", "sort", "collection"])
+def test_a_call_of_the_shell_is_typed_for_in_any_argument(text: str, argument: str) -> None:
+    assert class_of_statements(words("mongodb_find"), {argument: text}) is CallClass.DESTRUCTIVE
 
 
 def test_a_filter_is_no_command_whatever_its_fields_are_called() -> None:
@@ -295,6 +345,11 @@ def test_a_plain_command_is_known_whatever_its_tool_is_called() -> None:
         "{a:1" + ";" * 99_000,
         "{a:1" + "(;" * 33_000,
         "{a:1" + ");" * 33_000,
+        "db.a(" + ".constructor (" * 7_000,
+        "db.a(" + ".constructor (a) b" * 5_000,
+        "db.a(" + "db.a" * 25_000,
+        "db.a(" + "aggregate(" * 10_000,
+        'db.a(a["' * 12_000,
     ],
 )
 def test_no_text_of_the_shell_takes_long_to_be_judged(text: str) -> None:
