@@ -30,10 +30,11 @@ ENDINGS = (
     "sqlite db"
 ).split()
 WORD = re.compile(r"(?:\[[^\[\]]*+\]|[^/\\._\[\]-])++")
-WORDS = (
-    "env secrets secret credentials config kubeconfig history gshadow account prod dev staging stage test local live "
-    "ed25519 ecdsa rsa dsa vault token tokens netrc keystore settings"
-).split()
+MOST_WILD = 12  # words of a name that are patterns
+WORDS = tuple(
+    "env secrets secret credentials config kubeconfig history gshadow account prod dev staging stage test local "
+    "live ed25519 ecdsa rsa dsa vault token tokens netrc keystore settings".split()
+)
 # Of code and of paths into JSON, not of files: `import.meta?.env`, `Contents[].Key`, `[dbo].[a].key`
 FIELD = re.compile(r"(?:[\w.@-]|\?(?=\.)|\[[*0ijkn]?\]|(?<![\w\]])\[\w{2,60}\](?=\.))*\.(?:env|key)")
 COPIES = "bak old orig save backup bkp copy prev last swp tmp txt gz bz2 xz zip 7z asc enc gpg age 1 20260101".split()
@@ -108,6 +109,8 @@ def _production_of_own_stem(name: str) -> tuple[str, ...]:
     stem, dot, end = name.rpartition(".")
     if not dot or not ANY_OF.search(name):
         return ()
+    if _has_many_wild_words(name):
+        return (PRODUCTION_NAMES[0],)
     stems = [WORD.sub(_word_of_production, one) for one in _joined(stem, ("prod",))]
     ends = (
         [one for one in (*PRODUCTION_ENDS, *CODE_ENDS) if name_matches(one, end)]
@@ -229,6 +232,8 @@ def _of_own_stem(name: str) -> tuple[str, ...]:
     and with an ending of which it says two letters."""
     if FIELD.fullmatch(name):
         return ()
+    if _has_many_wild_words(name):
+        return (SECRET_NAMES[0],)
     stem, dot, end = name.rpartition(".")
     names = [WORD.sub(_word_of_secrets, one) for one in _joined(name, ("secret", "credential"))]
     if dot and ANY_OF.search(end) and _letters_said(end) > 1:
@@ -242,7 +247,15 @@ def _word_of_secrets(found: re.Match[str]) -> str:
     return "prod" if found[0] == "*" else _meant_word(found[0], WORDS, 2)
 
 
-def _meant_word(pattern: str, known: Sequence[str], letters: int) -> str:
+def _has_many_wild_words(name: str) -> bool:
+    """Whether more words of a name are patterns than are held against the words of the names that are meant: then it
+    counts as one that means any. No file that is asked for has so many."""
+    wild = (word for word in WORD.findall(name) if word.strip("*") and ANY_OF.search(word))
+    return next(islice(wild, MOST_WILD, None), None) is not None
+
+
+@lru_cache(maxsize=8_192)  # the same word stands in each name that a `*` is left out of
+def _meant_word(pattern: str, known: tuple[str, ...], letters: int) -> str:
     """The known word that a part of a pattern can mean and says so many letters of; else any."""
     if not ANY_OF.search(pattern):
         return pattern
