@@ -78,6 +78,7 @@ async def test_escape_closes_the_overflow_menu_and_posts_nothing(fake: FakeWorks
     assert fake.posts == []
 
 
+@pytest.mark.slow
 async def test_a_confirm_dialog_stands_before_the_post(fake: FakeWorkspace, open_page: OpenPage):
     ask = {"title": plain("Sure?"), "text": plain("It goes."), "confirm": plain("Go"), "deny": plain("Stay")}
     page, _ = await card(fake, open_page, actions(button("drop", "Drop", confirm=ask)))
@@ -102,6 +103,7 @@ async def test_a_menu_in_a_message_acts_at_once_with_its_state(fake: FakeWorkspa
     assert body["state"] == {"s": {"pick": {"type": "static_select", "selected_option": chosen}}}
 
 
+@pytest.mark.slow
 async def test_a_field_in_a_message_travels_with_the_click(fake: FakeWorkspace, open_page: OpenPage):
     page, _ = await card(fake, open_page, field_block("why", "plain_text_input"), actions(button("go", "Go")))
     await page.fill("[data-action-id=v]", "because")
@@ -124,6 +126,7 @@ async def test_feedback_posts_the_value_of_the_pressed_side(fake: FakeWorkspace,
     assert (body["action_id"], body["value"]) == ("fb", "n")
 
 
+@pytest.mark.slow
 async def test_a_refused_click_shows_the_sentence(fake: FakeWorkspace, open_page: OpenPage):
     fake.answers["/ui/action"] = {"ok": False, "error": "The app did not answer in 3 seconds."}
     page, _ = await card(fake, open_page, actions(button("confirm", "Confirm")))
@@ -131,6 +134,7 @@ async def test_a_refused_click_shows_the_sentence(fake: FakeWorkspace, open_page
     await expect(page.get_by_test_id("toast")).to_contain_text("The app did not answer in 3 seconds.")
 
 
+@pytest.mark.slow
 async def test_a_button_meant_for_others_is_not_shown(fake: FakeWorkspace, open_page: OpenPage):
     mine, theirs = button("mine", "Mine"), button("theirs", "Theirs", visible_to_user_ids=["U_ANN"])
     page, _ = await card(fake, open_page, actions(mine, theirs))
@@ -138,6 +142,7 @@ async def test_a_button_meant_for_others_is_not_shown(fake: FakeWorkspace, open_
     await expect(page.locator("[data-action-id=theirs]")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_menu_at_the_bottom_opens_upwards_and_can_be_read(fake: FakeWorkspace, open_page: OpenPage):
     menu = {"type": "overflow", "action_id": "more", "options": options("reject", "show")}
     for second in range(1, 30):

@@ -81,6 +81,7 @@ async def test_each_kind_of_block_is_drawn(fake: FakeWorkspace, open_page: OpenP
     await expect(message.locator(".unknown")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_block_it_does_not_know_or_cannot_draw_is_shown_as_json(
     fake: FakeWorkspace, open_page: OpenPage
 ):

@@ -53,6 +53,7 @@ async def opened(event: dict[str, Any]) -> None:
     """App Home: published already."""
 
 
+@pytest.mark.slow
 async def test_mention_card_modal_error_and_home_through_every_layer(joined: Connected, open_page: OpenPage):
     app = bolt_for(joined.ws)
     app.event("app_mention")(mentioned)

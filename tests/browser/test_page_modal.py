@@ -38,6 +38,7 @@ async def test_the_typed_phrase_is_submitted_with_enter(fake: FakeWorkspace, ope
     assert fake.posts == [("/ui/submit", {"as": "U_ANN", "view_id": "V1", "values": values})]
 
 
+@pytest.mark.slow
 async def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
     fake: FakeWorkspace, open_page: OpenPage
 ):

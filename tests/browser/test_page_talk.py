@@ -31,6 +31,7 @@ async def test_the_address_and_the_switch_say_who_one_is(fake: FakeWorkspace, op
     assert fake.posts == [("/ui/message", {"as": "U_CLEO", "channel": "C_OPS", "text": "hello"})]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_a_phone_keeps_people_the_thread_and_the_composer_in_sight(
     fake: FakeWorkspace, open_page: OpenPage, scheme: Literal["light", "dark"]
@@ -78,6 +79,7 @@ async def test_a_registered_command_goes_to_the_app(fake: FakeWorkspace, open_pa
     await expect(page.get_by_test_id("composer")).to_have_value("")
 
 
+@pytest.mark.slow
 async def test_a_command_nobody_registered_is_refused_and_kept(fake: FakeWorkspace, open_page: OpenPage):
     page = await open_page(fake.url)
     await send(page, "/frobnicate now")
@@ -86,6 +88,7 @@ async def test_a_command_nobody_registered_is_refused_and_kept(fake: FakeWorkspa
     assert fake.posts == []
 
 
+@pytest.mark.slow
 async def test_a_thread_opens_takes_replies_and_refuses_commands(fake: FakeWorkspace, open_page: OpenPage):
     root = fake.say(1, "the question", user="U_ANN", reply_count=1)
     fake.say(2, "the answer", thread_ts=root)

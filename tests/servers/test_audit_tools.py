@@ -123,6 +123,7 @@ async def test_of_one_team_nothing_else_is_shown(log: Path, tmp_path: Path) -> N
         await gate.refused("get_session_summary", session=ONE)
 
 
+@pytest.mark.slow
 async def test_a_report_is_exported_as_it_was_shown_and_taken_back(log: Path, tmp_path: Path) -> None:
     async with gate_over(log, tmp_path) as gate:
         seen = await gate.look("export_audit_pdf", path="november.pdf", since="today", up_to=5)
@@ -201,6 +202,7 @@ async def test_the_log_cannot_be_written(log: Path) -> None:
             connection.execute(LOG.delete())
 
 
+@pytest.mark.slow
 async def test_it_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
     await migrate(postgres_url)
     await written(postgres_url, ENTRIES)

@@ -109,6 +109,7 @@ async def test_every_tool_says_all_that_the_gate_wants_to_know(tmp_path: Path, m
         check_cards((await client.list_tools()).tools, CLASSES)
 
 
+@pytest.mark.slow
 async def test_events_are_listed_each_time_that_they_take_place(tmp_path: Path) -> None:
     async with calendar(sample(tmp_path)) as gate:
         listed = await gate("list_events", start="2026-11-23", days=30)
@@ -277,6 +278,7 @@ async def test_free_time_is_what_events_leave(tmp_path: Path) -> None:
         assert "is no time" in await gate.refused("find_free_slots", from_time="25:00")
 
 
+@pytest.mark.slow
 async def test_time_that_is_not_free_is_not_blocked(tmp_path: Path) -> None:
     async with calendar(sample(tmp_path)) as gate:
         taken = {"title": "Focus", "start": "2026-11-24 12:30", "end": "15:00"}
@@ -383,6 +385,7 @@ async def test_a_file_that_makes_no_sense_is_named_and_hides_nothing_else(tmp_pa
         assert f"{name}.ics" in seen.preview.diff
 
 
+@pytest.mark.slow
 async def test_a_time_in_a_zone_that_nobody_knows_is_said_to_be_a_guess(tmp_path: Path) -> None:
     root = sample(tmp_path)
     (root / "far.ics").write_text(event("DTSTART;TZID=Mars/Base:20261126T150000"))

@@ -34,6 +34,7 @@ async def test_one_event_is_taken_out_and_every_other_byte_stays(
     assert tree(root) == before
 
 
+@pytest.mark.slow
 async def test_an_event_alone_in_its_file_takes_the_file_along(tmp_path: Path) -> None:
     root = sample(tmp_path)
     (root / "one.ics").write_text(event("DTSTART:20261124T120000Z", uid="odd,id"))
@@ -57,6 +58,7 @@ async def test_a_deletion_names_the_event_its_repetitions_and_its_file(tmp_path:
         ]
 
 
+@pytest.mark.slow
 async def test_no_undo_overwrites_what_came_after(tmp_path: Path) -> None:
     root = sample(tmp_path)
     async with calendar(root) as gate:
@@ -72,6 +74,7 @@ async def test_no_undo_overwrites_what_came_after(tmp_path: Path) -> None:
     assert tree(root) == before
 
 
+@pytest.mark.slow
 async def test_an_event_that_changed_since_it_was_shown_is_left_alone(tmp_path: Path) -> None:
     root = sample(tmp_path)
     async with calendar(root) as gate:
@@ -222,6 +225,7 @@ async def test_a_deletion_names_the_dates_of_an_event_that_are_no_repetitions(
     ]
 
 
+@pytest.mark.slow
 async def test_an_event_with_more_dates_than_are_shown_is_left_to_a_person(
     tmp_path: Path,
 ) -> None:

@@ -129,6 +129,7 @@ async def test_what_is_no_text_is_named_and_its_loss_is_said_before(tmp_path: Pa
         assert done.result["record"] is None
 
 
+@pytest.mark.slow
 async def test_what_changed_since_is_left_alone(tmp_path: Path) -> None:
     board = Memory("shown")
     async with gate_over(tmp_path, board) as gate:

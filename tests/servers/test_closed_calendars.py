@@ -132,6 +132,7 @@ def hidden(said: object) -> list[str]:
     return [word for word in HIDDEN if word in str(said).lower()]
 
 
+@pytest.mark.slow
 async def test_no_read_tells_of_a_closed_calendar(tmp_path: Path) -> None:
     async with calendar(calendars(tmp_path), timezone="UTC") as gate:
         for tool, args in EVENTS.items():
@@ -141,6 +142,7 @@ async def test_no_read_tells_of_a_closed_calendar(tmp_path: Path) -> None:
             assert tool == "preview_time_block" or hidden(await Asker(gate)(tool, **args)), tool
 
 
+@pytest.mark.slow
 async def test_no_read_tells_of_a_closed_mailbox(tmp_path: Path) -> None:
     async with mailing(maildir(tmp_path)) as gate:
         for tool, args in MAILS.items():
@@ -150,6 +152,7 @@ async def test_no_read_tells_of_a_closed_mailbox(tmp_path: Path) -> None:
             assert tool == "preview_draft" or hidden(await Asker(gate)(tool, **args)), tool
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("pattern", [r"(^|/)\.Drafts(/|$)", r"(^|/)Drafts(/|$)"])
 async def test_no_read_tells_of_closed_drafts(pattern: str, tmp_path: Path) -> None:
     home = maildir(tmp_path)
@@ -198,6 +201,7 @@ async def test_a_calendar_that_is_open_is_told_by_its_name_and_by_its_days(tmp_p
         assert await ask("list_events", **DAY, calendar="board") == "denied"
 
 
+@pytest.mark.slow
 async def test_a_mailbox_that_is_open_is_told_by_its_name(tmp_path: Path) -> None:
     async with mailing(maildir(tmp_path)) as gate:
         ask = Asker(gate, (HR,))

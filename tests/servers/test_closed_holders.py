@@ -81,6 +81,7 @@ def about(argument: str, said: Mapping[str, Any], tools: str = "*", **more: Any)
     return Rule("closed by name", (tools,), schema=schema, **(more or {"deny": True}))
 
 
+@pytest.mark.slow
 async def test_no_read_tells_of_a_mailbox_that_a_rule_names(tmp_path: Path) -> None:
     async with mailing(maildir(tmp_path)) as gate:
         for ask in under(gate, "mailbox", "HR"):

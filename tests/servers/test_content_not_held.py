@@ -174,6 +174,7 @@ async def test_no_file_is_held_to_be_encrypted_or_decrypted(tmp_path: Path) -> N
     assert (tmp_path / "b.bin").read_bytes() == content
 
 
+@pytest.mark.slow
 async def test_a_look_at_an_encrypted_file_holds_neither_it_nor_what_is_in_it(tmp_path: Path) -> None:
     async with security(tmp_path, a_txt="x") as ask:
         await ask("encrypt_file", path="a.txt")

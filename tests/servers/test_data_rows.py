@@ -100,6 +100,7 @@ async def test_changes_are_all_made_or_none(tmp_path: Path) -> None:
     assert rows(tmp_path) == [(1, "one"), (2, "two")]
 
 
+@pytest.mark.slow
 async def test_every_value_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     odd = "CREATE TABLE t(v); INSERT INTO t VALUES (1), (1.0), ('1'), (x'31'), (NULL), (0.1), (9223372036854775807), ('a\u202eé');"
     async with books(tmp_path, odd) as gate:
@@ -118,6 +119,7 @@ async def test_every_value_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     assert [(type(v), v) for (v,) in after] == [(type(v), v) for (v,) in before]
 
 
+@pytest.mark.slow
 async def test_rows_that_trade_their_places_are_put_back(tmp_path: Path) -> None:
     changes = [
         *update({"a": 1}, b="x")["changes"],
@@ -131,6 +133,7 @@ async def test_rows_that_trade_their_places_are_put_back(tmp_path: Path) -> None
     assert rows(tmp_path) == [(1, "one"), (2, "two")]
 
 
+@pytest.mark.slow
 async def test_what_triggers_do_is_shown_and_taken_back_also_while_it_is_taken_back(tmp_path: Path) -> None:
     schema = (
         AB
@@ -156,6 +159,7 @@ async def test_what_triggers_do_is_shown_and_taken_back_also_while_it_is_taken_b
     assert rows(tmp_path, "stamped") == [(1, "a", 0)]
 
 
+@pytest.mark.slow
 async def test_a_stamp_that_every_change_renews_comes_back_as_well(tmp_path: Path) -> None:
     schema = (
         AB
@@ -175,6 +179,7 @@ async def test_a_stamp_that_every_change_renews_comes_back_as_well(tmp_path: Pat
             assert list(base.iterdump()) == before
 
 
+@pytest.mark.slow
 async def test_rows_that_would_be_pushed_aside_in_silence_are_not(tmp_path: Path) -> None:
     schema = "CREATE TABLE t(a INTEGER PRIMARY KEY, b UNIQUE ON CONFLICT REPLACE); INSERT INTO t VALUES (1, 'one');"
     async with books(tmp_path, schema) as gate:
@@ -388,6 +393,7 @@ async def test_a_row_that_others_came_to_need_is_not_taken_back(tmp_path: Path) 
         assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "three")]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -463,6 +469,7 @@ async def test_a_row_that_changed_since_is_put_back_only_when_that_was_shown(tmp
     assert rows(tmp_path) == [(1, "by hand"), (2, "two")]
 
 
+@pytest.mark.slow
 async def test_a_value_that_chance_or_the_clock_makes_is_said_to_be_open(tmp_path: Path) -> None:
     schema = "CREATE TABLE t(a INTEGER PRIMARY KEY, at DEFAULT CURRENT_TIMESTAMP, due DEFAULT (date('now', '+30 days')), r DEFAULT (random()), b);"
     async with books(tmp_path, schema) as gate:
@@ -489,6 +496,7 @@ RATE = (
 )
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("schema", "shown", "row"),
     [
@@ -540,6 +548,7 @@ async def test_a_row_that_sqlite_itself_refuses_is_not_written(
     assert [row[:2] for row in rows(tmp_path)] == [(1, "2026-01-01")]
 
 
+@pytest.mark.slow
 async def test_a_row_that_sqlite_refuses_can_be_mended(tmp_path: Path) -> None:
     async with books(tmp_path, "CREATE TABLE t(a INTEGER PRIMARY KEY, b);") as gate:
         await gate.do("write_sqlite", **put(a=1, b="now"))
@@ -608,6 +617,7 @@ async def test_a_given_value_that_chance_or_the_clock_replaces_is_not_hidden(
         assert "What net of t becomes depends on chance or on the time" in why
 
 
+@pytest.mark.slow
 async def test_bytes_by_chance_are_as_many_as_were_asked_for(tmp_path: Path) -> None:
     sizes = (
         "length(randomblob(2000000)) || ' ' || length(randomblob('16')) || ' ' || length(randomblob(NULL))"
@@ -618,12 +628,14 @@ async def test_bytes_by_chance_are_as_many_as_were_asked_for(tmp_path: Path) -> 
     assert rows(tmp_path) == [(1, 110, 0, "2000000 16 1")]
 
 
+@pytest.mark.slow
 async def test_a_key_made_by_chance_cannot_be_shown_and_so_is_not_written(tmp_path: Path) -> None:
     schema = "CREATE TABLE t(k TEXT DEFAULT (hex(randomblob(8))) PRIMARY KEY, b) WITHOUT ROWID;"
     async with books(tmp_path, schema) as gate:
         assert "by hand" in await gate.blind("write_sqlite", **put(b="x"))
 
 
+@pytest.mark.slow
 async def test_columns_that_are_worked_out_and_tables_with_odd_names_are_no_obstacle(tmp_path: Path) -> None:
     schema = """CREATE TABLE "my ""table""; x"("rowid" TEXT, "a.b" INT, twice INT AS ("a.b" * 2), kept INT AS ("a.b" * 3) STORED);
     INSERT INTO "my ""table""; x" VALUES ('r', 4);"""
@@ -747,6 +759,7 @@ async def test_a_record_that_others_wrote_is_refused_in_words(tmp_path: Path, da
     assert rows(tmp_path) == [(1, "one"), (2, "two"), (3, "x")]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("call", "summary"),
     [

@@ -55,6 +55,7 @@ def found(answer: dict[str, Any], column: str, kind: str) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 async def test_records_that_say_the_same_are_found_in_other_case_and_spacing(tmp_path: Path) -> None:
     async with data(tmp_path, bills_csv=BILLS) as ask:
         by_who = await ask("deduplicate_records", path="bills.csv", columns=["date", "who"])
@@ -118,6 +119,7 @@ async def test_a_file_without_duplicates_has_the_sign_of_its_source_between_valu
     assert (tmp_path / to).read_text().splitlines()[1:] == [line]
 
 
+@pytest.mark.slow
 async def test_a_csv_file_that_is_replaced_keeps_its_sign_between_values(tmp_path: Path) -> None:
     table: dict[str, Any] = {"columns": ["a", "b"], "rows": [["12,50", "x;y"]]}
     async with data(tmp_path, old_csv="a;b\n1;2\n") as ask:
@@ -126,6 +128,7 @@ async def test_a_csv_file_that_is_replaced_keeps_its_sign_between_values(tmp_pat
     assert (tmp_path / "old.csv").read_text() == plan["after"] == 'a;b\n12,50;"x;y"\n'
 
 
+@pytest.mark.slow
 async def test_a_carriage_return_in_a_value_makes_no_row(tmp_path: Path) -> None:
     rows = [["x\r=1+1", "1"], ["y\r\nz", "2"], ["\r", "3"]]
     text = 'a,b\n"x\r=1+1",1\n"y\r\nz",2\n"\r",3\n'
@@ -139,6 +142,7 @@ async def test_a_carriage_return_in_a_value_makes_no_row(tmp_path: Path) -> None
     assert tables.comma_separated([["a", "b"], *rows], ",") == text
 
 
+@pytest.mark.slow
 async def test_values_beyond_the_last_column_name_are_kept_and_said(tmp_path: Path) -> None:
     async with data(tmp_path, long_csv="a,b\n1,2\n1,2,\n3,4,five,six\n3,4,five,six\n7\n5,6,,8\n") as ask:
         twins = await ask("deduplicate_records", path="long.csv")
@@ -178,6 +182,7 @@ async def test_a_table_where_nothing_stands_out_is_left_in_peace(tmp_path: Path)
         assert (await ask("summarize_anomalies", path="calm.csv"))["anomalies"] == []
 
 
+@pytest.mark.slow
 async def test_tables_come_from_json_tabs_semicolons_and_databases_alike(tmp_path: Path) -> None:
     records = [{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, {"a": 2, "c": [1]}]
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
@@ -269,6 +274,7 @@ async def test_more_things_than_fit_are_said_to_be_more(tmp_path: Path) -> None:
     assert "1,200 records, more than 500 unusual things: these are the first" in odd["summary"]
 
 
+@pytest.mark.slow
 async def test_a_list_that_must_be_read_as_a_whole_has_a_smaller_limit_and_says_what_to_do(
     tmp_path: Path,
 ) -> None:
@@ -280,6 +286,7 @@ async def test_a_list_that_must_be_read_as_a_whole_has_a_smaller_limit_and_says_
         assert (await ask("deduplicate_records", path="a.jsonl"))["unique"] == 1
 
 
+@pytest.mark.slow
 async def test_records_of_a_stream_may_bring_new_columns_late(tmp_path: Path) -> None:
     lines = [json.dumps({"a": n % 20_000}) for n in range(25_000)] + ['{"b": 1, "a": 19999}', '{"b": true}']
     async with data(tmp_path, a_jsonl="\n".join(lines)) as ask:
@@ -290,6 +297,7 @@ async def test_records_of_a_stream_may_bring_new_columns_late(tmp_path: Path) ->
     assert by_b["groups"] == []  # 1 and true are not the same, and what is missing is nothing
 
 
+@pytest.mark.slow
 async def test_a_large_file_is_written_without_its_duplicates_line_by_line(tmp_path: Path) -> None:
     rows = [f"{n};Straße {n % 5_000};{n % 7},50" for n in range(30_000)]
     text = "\n".join(["Liste;;", "nr;ort;preis", *rows, rows[7].upper(), rows[29_999]])
@@ -314,6 +322,7 @@ async def test_a_large_file_is_written_without_its_duplicates_line_by_line(tmp_p
     assert (tmp_path / "klein.csv").read_text() == "\n".join(["nr;ort;preis", *rows, ""])
 
 
+@pytest.mark.slow
 async def test_a_typing_error_is_found_among_a_hundred_thousand_records(tmp_path: Path) -> None:
     people = [f"person {n}" for n in range(99_000)]
     people[70:70], people[90_000:90_000] = ["Müller Maschinenbau"], ["Mueller Maschinenbau"]
@@ -322,6 +331,7 @@ async def test_a_typing_error_is_found_among_a_hundred_thousand_records(tmp_path
     assert [(group["rows"], group["kind"]) for group in found["groups"]] == [([71, 90_001], "similar")]
 
 
+@pytest.mark.slow
 async def test_texts_that_are_slow_to_compare_are_compared_beside_the_bot(tmp_path: Path) -> None:
     # Each has all letters of its neighbours, in runs: difflib takes 5 ms and more for a pair, minutes for all.
     texts = ["a" * (200 - n % 7) + "b" * (193 + n % 7) + f"{chr(0x4E00 + n)}" for n in range(20_000)]

@@ -51,6 +51,7 @@ async def test_another_spelling_of_a_key_is_one_row_that_goes_and_one_that_comes
     assert rows(tmp_path) == [("abc", "one"), ("z", "q")]
 
 
+@pytest.mark.slow
 async def test_a_key_of_two_columns_is_found_letter_by_letter(tmp_path: Path) -> None:
     schema = """CREATE TABLE t(a INT, k TEXT COLLATE NOCASE, b, PRIMARY KEY(a, k)) WITHOUT ROWID;
         INSERT INTO t VALUES (1, 'x', 'one'), (2, 'X', 'two');"""
@@ -117,6 +118,7 @@ async def test_numbers_that_new_rows_take_forbid_no_change_and_no_way_back(
     assert rows(tmp_path, "inv") == [(1, "x"), (2, "y")]
 
 
+@pytest.mark.slow
 async def test_the_first_row_of_a_table_that_numbers_its_rows_comes_and_goes(tmp_path: Path) -> None:
     async with books(tmp_path, "CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, b);") as gate:
         for _ in range(2):
@@ -246,6 +248,7 @@ async def test_a_row_of_a_table_without_watch_keeps_its_number(tmp_path: Path, k
     assert rows(tmp_path, "(SELECT rowid, * FROM f_content)") == [(1, "ann"), (2, "bob")]
 
 
+@pytest.mark.slow
 async def test_a_zero_with_the_other_sign_is_another_value(tmp_path: Path) -> None:
     async with books(tmp_path, "CREATE TABLE t(a, b); INSERT INTO t VALUES (0.0, 1);") as gate:
         done = await gate.do("write_sqlite", **update({"b": 1}, a=-0.0, b=2))

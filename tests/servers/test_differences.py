@@ -63,6 +63,7 @@ def test_a_long_text_is_not_divided_into_lines_beside_other_work() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_of_a_change_of_a_long_text_what_comes_is_shown_whole() -> None:
     long = "a line\n" * 100_000
     assert change(long, "x\n" * 3) == "@@ -1 +1,3 @@\n-(700,000 characters)\n+x\n+x\n+x"

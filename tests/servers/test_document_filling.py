@@ -70,6 +70,7 @@ async def filled(
     return done.preview.diff, shown((root / "b.pdf").read_bytes())
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("listed", [LISTED, b"4 0 R"], ids=["listed", "outside the form"])
 async def test_a_field_whose_last_name_is_the_same_stays(tmp_path: Path, listed: bytes) -> None:
     async with gated(tmp_path / "logs", "document", server([folder(tmp_path)])) as gate:

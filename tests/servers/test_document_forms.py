@@ -62,6 +62,7 @@ async def test_a_row_that_begins_later_keeps_its_columns(tmp_path: Path) -> None
     assert "a\tb\tc\n\tB\tC\n" in await read(tmp_path, p(r("x")), f"<w:tbl>{first}{later}</w:tbl>")
 
 
+@pytest.mark.slow
 async def test_words_that_somebody_struck_out_do_not_count_as_the_others(tmp_path: Path) -> None:
     before, after = (
         contract(p(r("Rent is 900 EUR."))),

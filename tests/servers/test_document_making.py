@@ -147,6 +147,7 @@ async def test_chinese_japanese_and_korean_are_set_in_fonts_of_the_reader(
     assert signs - {*read} == set()
 
 
+@pytest.mark.slow
 async def test_a_line_without_spaces_ends_at_the_margin(tmp_path: Path) -> None:
     text = "租金每月九百欧元" * 40
     async with documents(tmp_path) as ask:

@@ -254,6 +254,7 @@ async def test_a_locked_document_says_what_to_do(tmp_path: Path) -> None:
         assert "locked with a password" in await ask.refused("extract_text", path="l.pdf")
 
 
+@pytest.mark.slow
 async def test_a_document_without_an_end_is_stopped_and_the_server_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

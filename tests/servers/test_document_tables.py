@@ -55,6 +55,7 @@ async def test_a_page_with_such_a_table_becomes_a_file_with_each_value_in_its_co
     assert (tmp_path / "a.csv").read_text() == "Region,Q1,Q2\nSouth,1,2\n,4,5\n"
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("data", "ending"),
     [

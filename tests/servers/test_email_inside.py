@@ -52,6 +52,7 @@ def test_what_a_mail_inside_of_another_one_says_is_not_told_as_the_words_of_who_
     assert told["attached"] == ["“Sale”", "offer.pdf"]
 
 
+@pytest.mark.slow
 async def test_a_mail_is_found_by_the_subject_of_a_mail_inside_of_it(tmp_path: Path) -> None:
     home = maildir(tmp_path)
     (home / "cur" / "9.other.host:2,S").write_bytes(forwarded().as_bytes())

@@ -167,6 +167,7 @@ def test_the_index_finds_what_reading_all_texts_would_find(many: Path, text: str
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_search_that_ran_out_of_time_goes_on_the_next_time(many: Path) -> None:
     index, clock = Index(), ticking(100)
     budget = Budget(60, clock=lambda: next(clock))
@@ -239,6 +240,7 @@ def test_a_message_that_was_stopped_alone_is_not_begun_with_again(
     assert made[0] == made[1]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     "header",
     [

@@ -89,6 +89,7 @@ async def test_what_is_shown_is_what_is_sent_and_to_whom(tmp_path: Path) -> None
     assert copy.read_bytes() == b"Bcc: dora@example.com\n" + mail.original_content.replace(b"\r\n", b"\n")
 
 
+@pytest.mark.slow
 async def test_a_draft_that_is_edited_on_the_card_is_the_draft_that_is_sent(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     async with posting(home, taken) as gate:
@@ -107,6 +108,7 @@ async def test_a_draft_that_is_edited_on_the_card_is_the_draft_that_is_sent(tmp_
     assert got.get_content().strip() == "Please see below."
 
 
+@pytest.mark.slow
 async def test_a_draft_that_changed_since_it_was_shown_is_not_sent(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     async with posting(home, taken) as gate:
@@ -122,6 +124,7 @@ async def test_a_draft_that_changed_since_it_was_shown_is_not_sent(tmp_path: Pat
     assert drafts(home) == [file]
 
 
+@pytest.mark.slow
 async def test_a_mail_is_sent_once(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     async with posting(home, taken) as gate:
@@ -135,6 +138,7 @@ async def test_a_mail_is_sent_once(tmp_path: Path) -> None:
     assert len(taken.mails) == 1
 
 
+@pytest.mark.slow
 async def test_one_recipient_that_is_refused_stops_it_for_all(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken(refuses={"dora@example.com"})
     async with posting(home, taken) as gate:
@@ -150,6 +154,7 @@ async def test_one_recipient_that_is_refused_stops_it_for_all(tmp_path: Path) ->
     assert len(taken.mails) == 1
 
 
+@pytest.mark.slow
 async def test_a_mail_that_is_not_wanted_stays_a_draft(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken(answer="554 looks like spam")
     async with posting(home, taken) as gate:
@@ -216,6 +221,7 @@ def knows_ann(server: Any, session: Any, envelope: Any, mechanism: str, data: An
     return AuthResult(success=right, handled=False)
 
 
+@pytest.mark.slow
 async def test_encryption_and_password_are_used_or_nothing_is_sent(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     trusted, context = certificate(tmp_path)
@@ -273,6 +279,7 @@ TRICKY: list[tuple[bytes, str]] = [
 ]
 
 
+@pytest.mark.slow
 async def test_a_draft_that_programs_would_read_differently_is_not_sent(tmp_path: Path) -> None:
     home, taken = maildir(tmp_path), Taken()
     async with posting(home, taken) as gate:

@@ -174,6 +174,7 @@ def test_no_spelling_passes_a_path_argument_of_a_bundled_tool(bundled: list[Tool
     assert [one for spec, name in pairs for one in loose(spec, name)] == []
 
 
+@pytest.mark.slow
 def test_no_spelling_passes_a_path_argument_of_a_reviewed_tool() -> None:
     pairs = list(declared(list(reviewed())))
     assert {spec.server for spec, _ in pairs} >= {
@@ -565,6 +566,7 @@ def test_the_words_of_a_command_that_stand_for_too_many_names_are_not_looked_at_
     assert _secrets_of_name.cache_info().misses <= MAX_ALTERNATIVES
 
 
+@pytest.mark.slow
 def test_a_thousand_patterns_with_a_choice_of_two_endings_are_looked_at() -> None:
     args = {"paths": [f"src/module{number}/*.{{ts,js}}" for number in range(900)]}
     assert judged(undeclared("read_files"), args).verdict is not Verdict.DENY

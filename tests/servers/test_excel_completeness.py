@@ -79,6 +79,7 @@ async def test_comments_on_cells_are_read_or_named(tmp_path: Path) -> None:
         assert line in (await ask("extract_text", path="a.docx"))["text"]
 
 
+@pytest.mark.slow
 async def test_a_sheet_that_is_a_chart_does_not_keep_the_others_from_being_read(tmp_path: Path) -> None:
     book = orders()
     chart = BarChart()

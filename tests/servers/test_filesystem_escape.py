@@ -124,6 +124,7 @@ def test_the_corpus_is_as_long_as_promised() -> None:
     assert len(set(WORDS)) >= 60
 
 
+@pytest.mark.slow
 async def test_no_words_lead_out_of_the_roots(tmp_path: Path) -> None:
     root = trapped(tmp_path)
     before, around = tree(root), outside(tmp_path)

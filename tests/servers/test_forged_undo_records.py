@@ -229,6 +229,7 @@ def test_a_link_in_the_place_of_a_folder_keeps_the_mode_of_what_it_leads_to(tmp_
     assert stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
+@pytest.mark.slow
 def test_no_preview_lists_a_folder_that_took_the_place_of_the_one_in_the_trash(tmp_path: Path) -> None:
     """What was hashed was one folder, and what was listed the one that had taken its place by then."""
     root = sample(tmp_path)
@@ -287,6 +288,7 @@ async def rows_changed(root: Path) -> AsyncIterator[tuple[Gate, Done, Path]]:
         yield gate, done, root / ".countersign/data" / done.result["record"]
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(("old", "new"), [('"a.sqlite"', '"b.sqlite"'), ('"10"', '"99999"')])
 async def test_rows_are_not_put_back_as_another_record_says(tmp_path: Path, old: str, new: str) -> None:
     root = tmp_path / "root"
@@ -312,6 +314,7 @@ async def test_rows_of_an_older_version_are_put_back_without_a_digest(tmp_path: 
         assert pay(tmp_path / "root" / "a.sqlite") == [("10",)]
 
 
+@pytest.mark.slow
 async def test_an_index_is_not_put_back_from_another_record(tmp_path: Path) -> None:
     root = sample(tmp_path)
     async with gated(tmp_path / "logs", "knowledge", knowledge_server([root], Clock())) as gate:
@@ -330,6 +333,7 @@ async def test_an_index_is_not_put_back_from_another_record(tmp_path: Path) -> N
         await gate.undo(done)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("forged", FORGED)
 @pytest.mark.parametrize("alone", [True, False])
 async def test_the_undo_of_a_deleted_event_refuses_another_entry(
@@ -345,6 +349,7 @@ async def test_the_undo_of_a_deleted_event_refuses_another_entry(
         assert tree(root) == before
 
 
+@pytest.mark.slow
 async def test_the_undo_of_a_deleted_draft_refuses_another_entry(tmp_path: Path) -> None:
     home = maildir(tmp_path)
     async with mailing(home) as gate:

@@ -171,6 +171,7 @@ async def test_layers_of_a_pdf_are_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_the_first_sheet_is_one_that_is_shown(tmp_path: Path) -> None:
     data = book(lambda first, _: setattr(first, "sheet_state", "hidden"))
     async with documents(tmp_path, a_xlsx=data) as ask:

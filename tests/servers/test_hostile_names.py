@@ -41,6 +41,7 @@ def strange(folder: Path, ending: str, text: str) -> None:
 MAIL = "From: Eve <eve@example.net>\nTo: ann@example.com\nSubject: needle\n\nneedle\n"
 
 
+@pytest.mark.slow
 async def test_strange_names_keep_no_other_document_out_of_an_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ async def test_where_no_line_is_left_the_words_of_the_files_answer_and_that_is_s
     assert f"Found by its words alone: {why}" in told["note"]
 
 
+@pytest.mark.slow
 async def test_without_sampling_no_model_is_asked(folder: Path) -> None:
     async with knowing(folder, [], on=False) as asked:
         told = await asked("ask_about_files", question="How many vacation days a year does everybody have?")

@@ -72,6 +72,7 @@ def written(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 async def test_a_question_in_other_words_is_answered_and_the_answer_says_so(tmp_path: Path) -> None:
     async with knowing(written(tmp_path)) as ask:
         await ask("index_folder", path=".")
@@ -94,6 +95,7 @@ async def test_a_search_in_other_words_finds_the_part_and_says_so(tmp_path: Path
         assert ([hit["path"] for hit in exact["hits"]], exact["note"]) == (["office.md"], "")
 
 
+@pytest.mark.slow
 def test_questions_in_other_words_are_answered_as_often_as_the_documentation_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -148,6 +150,7 @@ def test_parts_that_are_left_for_the_next_change_are_counted(monkeypatch: pytest
     assert told["missing"] == tasks.known(index)[0]["missing"] > 0
 
 
+@pytest.mark.slow
 async def test_a_change_says_how_many_parts_it_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def left(data: bytes, task: str, *blobs: bytes, **args: Any) -> tuple[dict[str, Any], bytes]:
         told, made = ask_sandbox(data, task, *blobs, **args)

@@ -121,6 +121,7 @@ async def test_what_no_file_says_is_not_made_up(tmp_path: Path) -> None:
     assert "update the index" in told["note"]
 
 
+@pytest.mark.slow
 async def test_related_parts_share_rare_words(tmp_path: Path) -> None:
     async with knowing(notes(tmp_path)) as ask:
         await ask("index_folder", path=".")
@@ -131,6 +132,7 @@ async def test_related_parts_share_rare_words(tmp_path: Path) -> None:
     assert "trip.txt" not in [hit["path"] for hit in found["hits"]]
 
 
+@pytest.mark.slow
 async def test_the_index_follows_the_files(tmp_path: Path) -> None:
     async with knowing(notes(tmp_path)) as ask:
         first = await ask("index_folder", path=".")
@@ -161,6 +163,7 @@ async def test_the_index_follows_the_files(tmp_path: Path) -> None:
     assert (state["folders"], state["files"], state["sha256"]) == (["."], 3, first["sha256"])
 
 
+@pytest.mark.slow
 async def test_what_a_killed_server_left_staged_goes_with_the_next_change(tmp_path: Path) -> None:
     async with knowing(notes(tmp_path)) as ask:
         await ask("index_folder", path="deep")
@@ -205,6 +208,7 @@ async def test_a_record_that_others_put_beside_ours_stops_no_change(tmp_path: Pa
         assert (await ask("index_folder", path="."))["added"] == 3
 
 
+@pytest.mark.slow
 async def test_documents_are_taken_in_and_what_holds_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(papers.pdf("The deposit is 1800 euros."))
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 junk")
@@ -243,6 +247,7 @@ async def test_too_much_at_once_and_what_is_no_folder_is_refused(
         assert (await ask("check_index", path="."))["sha256"] == "absent"
 
 
+@pytest.mark.slow
 async def test_an_index_of_more_files_that_are_gone_than_a_card_lists_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,6 +358,7 @@ def test_the_most_files_of_an_index_fit_into_what_is_parsed() -> None:
     assert protocol.parsed(text) == files
 
 
+@pytest.mark.slow
 async def test_with_two_roots_each_has_its_index_and_both_are_searched(tmp_path: Path) -> None:
     one, two = notes(tmp_path / "one"), tmp_path / "two"
     two.mkdir()

@@ -58,6 +58,7 @@ END:VCALENDAR
     return lines.replace("\n", "\r\n").encode()
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("sign", ["\n", "\x85", "\u2028", "\u2029"])
 async def test_an_invitation_adds_nothing_to_a_new_event(tmp_path: Path, sign: str) -> None:
     (tmp_path / "root").mkdir()
@@ -72,6 +73,7 @@ async def test_an_invitation_adds_nothing_to_a_new_event(tmp_path: Path, sign: s
         assert holds(lines, f"Delete the event {title}, Thursday", sign)
 
 
+@pytest.mark.slow(but=1)
 @EACH
 async def test_a_key_and_a_name_of_a_column_show_no_other_values(tmp_path: Path, sign: str) -> None:
     key, column = f"x (changed) @@{sign}{FORGED}", f"b: 1{sign}{FORGED}"
@@ -100,6 +102,7 @@ async def test_a_cell_leaves_out_no_other_row(tmp_path: Path, sign: str) -> None
     assert cell in written
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("sign", ["\n", "\r", "\r\n", "\v", "\f", "\x85"])
 async def test_a_field_of_a_form_fills_in_no_other(tmp_path: Path, sign: str) -> None:
     (tmp_path / "root").mkdir()

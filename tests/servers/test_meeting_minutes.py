@@ -180,6 +180,7 @@ def test_captions_that_are_none_say_nothing_or_why(text: str) -> None:
     assert "Hello" not in said
 
 
+@pytest.mark.slow
 async def test_minutes_of_captions_are_made_by_the_tool(tmp_path: Path) -> None:
     async with gate_over(tmp_path, a_vtt=TEAMS.encode()) as gate:
         done = await gate.do("generate_minutes", source="a.vtt", destination="minutes.md")

@@ -187,6 +187,7 @@ async def test_the_rules_run_in_the_sandbox_and_are_stopped_there(
     assert "a.md is broken, or too much to open: it was stopped" in why
 
 
+@pytest.mark.slow
 async def test_minutes_say_how_much_they_leave_out(tmp_path: Path) -> None:
     some = "".join(f"- a{n}\n" for n in range(507))
     names = ", ".join(f"N{n}" for n in range(502))

@@ -70,6 +70,7 @@ async def pictures(root: Path, **files: bytes) -> AsyncIterator[Ask]:
         yield Ask(client)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_text_is_read_off_pictures_of_several_kinds(tmp_path: Path) -> None:
     async with pictures(tmp_path, b_jpg=drawn("JPEG")) as ask:
@@ -146,6 +147,7 @@ def test_what_fills_a_page_evenly_is_not_taken_for_skewed_lines(kind: str) -> No
     assert _skew(seen[kind]) == 0
 
 
+@pytest.mark.slow
 def test_the_skew_of_a_grey_page_is_seen() -> None:
     grey = Image.open(io.BytesIO(short_invoice(0))).point([n * 3 // 5 for n in range(256)])
     assert _skew(grey.rotate(-8, Image.Resampling.BICUBIC, expand=True, fillcolor=153)) == 8
@@ -166,6 +168,7 @@ def test_a_skewed_page_that_is_hard_to_read_is_said_to_be_skewed() -> None:
     assert [Page(1, [word], skew=skew).doubtful for skew in (0.0, 5.0)] == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_labels_and_values_that_stand_far_apart_are_put_together(tmp_path: Path) -> None:
     receipt = scanned.receipts(12, 11)[10]
@@ -176,6 +179,7 @@ async def test_labels_and_values_that_stand_far_apart_are_put_together(tmp_path:
     assert seen["note"] == ""
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.usefixtures("tesseract")
 @pytest.mark.parametrize("number", [0, 1], ids=["below each other", "side by side"])
 async def test_the_parties_of_an_invoice_are_found_below_what_says_whose_name_comes(
@@ -191,6 +195,7 @@ async def test_the_parties_of_an_invoice_are_found_below_what_says_whose_name_co
     assert not [pair for pair in found if "Customer" in pair[1] or pair[1] == "INVOICE"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tesseract")
 async def test_values_and_tables_are_found(tmp_path: Path) -> None:
     async with pictures(tmp_path, a_png=drawn(), t_png=drawn_table()) as ask:

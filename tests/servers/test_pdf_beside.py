@@ -98,6 +98,7 @@ async def test_a_scan_with_a_note_on_it_is_still_said_to_have_no_text(tmp_path: 
     assert "has no text: it is blank, or holds pictures of text" in told["note"]
 
 
+@pytest.mark.slow
 async def test_two_forms_put_together_keep_the_values_of_each(tmp_path: Path) -> None:
     call = {"sources": ["a.pdf", "b.pdf"], "destination": "c.pdf"}
     async with documents(tmp_path, a_pdf=papers.form("Ann"), b_pdf=papers.form("Bob")) as ask:

@@ -168,6 +168,7 @@ def test_code_and_bold_words_whose_font_lacks_a_letter_are_set_in_that_for_texts
         assert "DejaVuSans" in fonts
 
 
+@pytest.mark.slow
 async def test_a_pdf_made_here_is_read_and_the_order_is_said_to_be_uncertain(tmp_path: Path) -> None:
     async with documents(tmp_path) as ask:
         await ask("create_pdf", path="a.pdf", content=f"{HEBREW}\n\n{ARABIC}\n\n{PERSIAN}")

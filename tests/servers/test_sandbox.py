@@ -356,12 +356,14 @@ def test_many_threads_call_at_once(sandbox: Sandbox) -> None:
     assert sorted(found, key=int) == [str(n).encode() for n in range(len(threads))]
 
 
+@pytest.mark.slow
 async def test_a_cancelled_call_kills_its_task_and_the_loop_stays_free(sandbox: Sandbox) -> None:
     with anyio.move_on_after(1):
         await to_thread.run_sync(sandbox.call, Job("sandboxed.hang", limits=Limits(seconds=600)))
     assert await gone(lambda: not children(sandbox))
 
 
+@pytest.mark.slow
 async def test_stopping_ends_the_calls_that_wait(sandbox: Sandbox) -> None:
     waiting = asyncio.create_task(
         asyncio.to_thread(sandbox.call, Job("sandboxed.hang", limits=Limits(seconds=600)))
@@ -388,6 +390,7 @@ async def test_a_fork_server_that_is_killed_takes_its_children_along_and_is_repl
     assert again.data == b"anew"
 
 
+@pytest.mark.slow
 async def test_what_a_task_started_is_killed_with_it(sandbox: Sandbox) -> None:
     job = Job(
         "sandboxed.start_and_hang", args={"program": "/bin/sh"}, program="/bin/sh", limits=Limits(seconds=1)

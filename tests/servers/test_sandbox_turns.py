@@ -108,6 +108,7 @@ def opener(name: str, sandbox: Sandbox) -> MCPServer:
     return server
 
 
+@pytest.mark.slow
 async def test_the_files_of_one_person_over_all_servers_leave_room_for_those_of_another(
     host: Host, sandbox: Sandbox
 ) -> None:

@@ -117,6 +117,7 @@ async def test_a_search_for_text_does_not_look_into_secret_files(folder: Path) -
     assert {one["path"] for one in (named.structured_content or {})["matches"]} >= {".env", "app/.env.local"}
 
 
+@pytest.mark.slow
 async def test_an_index_takes_no_secret_file_in(folder: Path) -> None:
     async with Client(knowledge([folder])) as client:
         made = await client.call_tool("index_folder", {"path": "."})
@@ -127,6 +128,7 @@ async def test_an_index_takes_no_secret_file_in(folder: Path) -> None:
     assert "hush" not in f"{made}{found}{asked}"
 
 
+@pytest.mark.slow
 async def test_what_an_earlier_version_took_in_is_not_told_and_goes_with_the_next_update(
     folder: Path,
 ) -> None:
@@ -201,6 +203,7 @@ async def test_a_secret_file_is_not_read_by_another_name_of_it(linked: list[Path
     assert "hush" not in f"{told}{found}"
 
 
+@pytest.mark.slow
 async def test_an_index_and_other_readers_take_no_other_name_of_a_secret_file(linked: list[Path]) -> None:
     async with Client(knowledge(linked)) as client:
         await client.call_tool("index_folder", {"path": "one"})

@@ -53,6 +53,7 @@ def markdown(rows: list[list[str]]) -> bytes:
     return f"# Staff\n\n{lines[0]}|{'---|' * len(rows[0])}\n{''.join(lines[1:])}".encode()
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize(
     ("name", "made"), [("a.docx", word), ("a.xlsx", excel), ("a.csv", text), ("a.md", markdown)]
 )

@@ -166,6 +166,7 @@ def test_no_line_takes_longer_than_it_is(piece: str) -> None:
             list(hits(piece * (200_000 // len(piece)), find))
 
 
+@pytest.mark.slow
 async def test_documents_are_looked_into_and_what_cannot_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "b.txt").write_text("bob@example.org")
@@ -193,6 +194,7 @@ async def test_files_with_the_same_bytes_are_found(tmp_path: Path) -> None:
     assert found["wasted"] == 8
 
 
+@pytest.mark.slow
 async def test_what_could_go_is_proposed_with_its_reason_and_stays(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a (1).txt").write_text("same")
@@ -299,6 +301,7 @@ async def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_a_key_that_was_made_inside_the_folder_still_opens_and_is_used_for_nothing_new(
     tmp_path: Path,
 ) -> None:

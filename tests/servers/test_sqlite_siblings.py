@@ -70,6 +70,7 @@ async def test_an_index_that_names_files_outside_says_nothing_of_them(tmp_path: 
     assert found["sources"][0]["changed_since"], "it told that the file outside has this hash"
 
 
+@pytest.mark.slow
 async def test_a_record_that_leads_outside_is_not_followed(tmp_path: Path) -> None:
     outside = database(tmp_path / "outside")
     root = tmp_path / "shared"

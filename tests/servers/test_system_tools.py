@@ -141,6 +141,7 @@ async def test_a_screenshot_is_a_picture_of_the_size_that_was_asked_for() -> Non
     assert (seen.format, seen.size, seen.getpixel((5, 5))) == ("PNG", (320, 240), (0, 0, 128))
 
 
+@pytest.mark.slow
 def test_a_screen_full_of_detail_is_sent_as_jpeg() -> None:
     made = picture(lambda: Image.effect_noise((1600, 1000), 90), 3840)
     assert made.kind == "image/jpeg"

@@ -220,6 +220,7 @@ def test_of_a_mail_only_the_fields_of_a_list_are_kept_and_none_is_long(
     assert sum(map(len, wrong)) == (500 if lie == "wrong" else 0)
 
 
+@pytest.mark.slow
 async def test_a_mail_of_a_thread_that_is_none_is_refused_and_fills_no_log(
     tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
