@@ -128,6 +128,8 @@ REFERRED = re.compile(
     rf"[\w$)\]]\s*+\[\s*+[\"'][^\[\]]{{0,90}}\]{VALUE}|"
     r"(?<![\w$.])(?:connect|eval|exit|Function|load|quit|removeFile|require|run|runProgram)\s*+[,)\]}]"
 )
+# A quote that no quoted words begin with, and code that goes on behind it
+ENDS_QUOTED, GOES_ON = re.compile(r"['\"](?!\w|\Z)"), re.compile(rf"[;,+|&()]\s*+{GLOBAL}{NAMES}\s*+[.\[(]")
 # A pipeline, or a stage of one, that comes out of a document
 PIPELINE = re.compile(r"(?<![\w$])aggregate\s*+\((?!\s*+[\[{)])")
 OUT_OF_DATABASE = re.compile(r"[(\[,]\s*+db(?![\w$])")
@@ -230,8 +232,15 @@ def _text_changes(text: str, keys: frozenset[str]) -> bool:
         return True
     if UNCLEAR.search(_without_quotes(text)) or ESCAPE.search(text):
         return True
-    bare = _bare(text)
+    bare = text if not keys & TOLD and _goes_on(text) else _bare(text)
     return any(found[1] not in LOOKING for found in CALLED.finditer(bare)) or _refers(bare)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether code stands in what seems to be in quotes. A tool may put the text into quotes of its own, and then they
+    begin where they seem to end: `');db.a.drop();('`."""
+    found = ENDS_QUOTED.search(text)
+    return found is not None and GOES_ON.search(text, found.end()) is not None
 
 
 def _refers(bare: str) -> bool:

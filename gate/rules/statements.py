@@ -85,6 +85,11 @@ QUOTED = re.compile(IN_QUOTES.format(r"(?<![\w$@&:?%'\"])"), re.ASCII)
 # What no dialect reads as a quote, a comment or an escape (`--` and `/*` count by themselves)
 PLAIN = re.compile(r"[A-Za-z0-9_ \t\r\n.,()*=<>!+%:;@|?/-]*")
 STRING = re.compile(r"'(?:[^']|''){0,8000}'|\"(?:[^\"]|\"\"){0,8000}\"")
+# A quote behind a word, as in “the verb 'insert' ”; and one that no quoted words begin with
+CLOSING, ENDS_QUOTED = (
+    re.compile(r"(?<=\w)['\"](?!\w)"),
+    re.compile(r"['\"](?!\w|\Z)|['\"](?i:or|and|union|where)\b"),
+)
 BEFORE_QUOTE = re.compile(r"\\['\"]")  # some dialects read the quote as a part of the string
 
 NAMED = r"[\w.\"`\[\]]{1,99}"
@@ -348,7 +353,7 @@ def _class_of_text(tool: Keys, keys: Keys, text: str) -> CallClass:
         return (
             CallClass.DESTRUCTIVE if tool & DATABASE or (said and WHOLE.fullmatch(text)) else CallClass.WRITE
         )
-    if is_clear_change(text) or _calls_change(tool, keys, text):
+    if is_clear_change(text) or (not said and _goes_on(text)) or _calls_change(tool, keys, text):
         gated = tool & DATABASE or keys & SQL or (keys & STATEMENTS and GATED.search(_bare(text)))
         return CallClass.DESTRUCTIVE if gated else CallClass.WRITE
     if keys & SQL and changes(text, True):
@@ -418,6 +423,14 @@ def is_clear_change(text: str, shapes: re.Pattern[str] = CLEAR) -> bool:
     """Whether a text holds what is clearly a statement that changes something, where a statement may begin."""
     several = bool(QUERY.match(text) or SEVERAL.match(text))
     return _holds(shapes, _bare(text), several) or _holds(CLEAR_WITH_QUOTES, text, several)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a statement stands behind a semicolon in what seems to be in quotes. A tool may put the text into quotes
+    of its own, and then they begin where they seem to end: `'; drop table a; select '`."""
+    found = ENDS_QUOTED.search(text)
+    at = text.find(";", found.end()) if found else -1
+    return at >= 0 and _holds(CLEAR, CLOSING.sub(" ", text[at:]), False)
 
 
 def _holds(shapes: re.Pattern[str], text: str, anywhere: bool) -> bool:

@@ -240,6 +240,8 @@ def test_what_only_looks_runs_without_a_card(text: Json) -> None:
         "the process. see (docs)",
         "Object.constructor (docs)",
         "array.prototype.map (docs)",
+        'the page "Errors, load (avg)" of May',
+        'what "connect timeout (30s)" means',
     ],
 )
 @pytest.mark.parametrize("argument", ["name", "search", "comment", "description"])
@@ -279,6 +281,20 @@ def test_a_call_in_an_argument_for_code_is_typed_for(text: str, argument: str) -
 )
 @pytest.mark.parametrize("argument", ["input", "field", "filter", "sort", "collection"])
 def test_a_call_of_the_shell_is_typed_for_in_any_argument(text: str, argument: str) -> None:
+    assert class_of_statements(words("mongodb_find"), {argument: text}) is CallClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x');db.users.deleteMany({});('",
+        "'+db.dropDatabase()+'",
+        '"); load("x.js");("',
+        "', rs.stepDown(60), '",
+    ],
+)
+@pytest.mark.parametrize("argument", ["input", "collection", "name"])
+def test_quotes_that_a_tool_puts_a_value_into_hide_no_code_in_it(text: str, argument: str) -> None:
     assert class_of_statements(words("mongodb_find"), {argument: text}) is CallClass.DESTRUCTIVE
 
 

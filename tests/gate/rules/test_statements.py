@@ -360,6 +360,9 @@ def test_a_pipeline_that_writes_is_typed_for_whatever_its_tool_is_called(name: s
         "select " + "x(" + "a," * 50_000,
         "select " + "abs (" * 900 + "as x(a," * 9_000,
         "a b " * 25_000,
+        "'; drop" * 14_000,
+        "';" * 50_000,
+        "';" + " (" * 49_000,
     ],
 )
 def test_no_text_takes_long_to_be_looked_through(text: str) -> None:
@@ -418,6 +421,41 @@ def test_json_before_a_statement_hides_nothing_of_it(name: str, change: str, bef
 def test_lines_of_a_statement_that_begin_as_json_are_judged_with_it(statement: str) -> None:
     assert judged("query_database", {"query": statement}).verdict is Verdict.TYPED
     assert judged("find_rows", {"where": statement}).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "'; update users set admin=1; select '",
+        "'; drop table users; select '",
+        "') ; /**/delete from users where 'a'='a",
+        "x '; drop table users; select '",
+        "select '; drop table users; select '",
+        "'or 1=1; truncate table users; select '",
+        '"; update users set admin=1 where "a"="a',
+    ],
+)
+@pytest.mark.parametrize("name", ["name", "value", "input"])
+def test_quotes_that_a_tool_puts_a_value_into_hide_no_statement_in_it(value: str, name: str) -> None:
+    assert judged("postgres_lookup", {name: value}).verdict is Verdict.TYPED
+    assert judged("find_customer", {name: value}).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "O'Brien; D'Angelo",
+        "'s Gravenhage; 't Gooi",
+        '"update; delete; insert" are verbs',
+        "'wash; drop table linen off'",
+        '"the lists; create table of contents" task',
+        "He said 'drop it'; she said 'set a date'",
+        "';'",
+        "';",
+    ],
+)
+def test_names_and_sentences_in_quotes_with_semicolons_are_read_at_once(value: str) -> None:
+    assert judged("find_customer", {"value": value}).verdict is Verdict.RUN
 
 
 def test_lines_of_json_with_words_between_them_are_no_statement() -> None:
