@@ -28,6 +28,7 @@ ALLOWED = {
     "tempdir val superscript evolve",
     "asyncio calls them of a protocol that brings its own buffer": "get_buffer buffer_updated sizehint",
     "html.parser and xml.sax call them": "handle_data handle_startendtag handle_endtag startElement endElement",
+    "the MCP SDK calls it on the arguments of a tool": "pre_parse_json",
     "httpx2 calls it on a jar of cookies": "extract_cookies",
     "a parameter of aiohttp's AbstractResolver, and what its connector makes connections with": "family _factory",
     "bot.cli.main finds a command's function by its name": "doctor export rotate_key",

@@ -202,7 +202,7 @@ def _copied(name: str) -> Iterator[str]:
             return
         if SECRET.search(name):
             yield name
-        elif ANY_OF.search(name) and "*" not in name.rpartition("/")[2].lstrip("*"):
+        elif ANY_OF.search(name) and "*" not in name.rpartition("/")[2].removeprefix("*."):
             yield from _secrets_of_pattern(name)
 
 

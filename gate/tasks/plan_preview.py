@@ -80,7 +80,8 @@ def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:
 
 async def turn_to_judge(world: World, task: Task) -> None:
     """Waits until no other step of a plan is judged, and other work has had its turn: large arguments take a while."""
-    await world.judging.wait(f"{task.session.team}:{task.requester}", lambda: world.clock.sleep(0))
+    async with world.judging.own(f"{task.session.team}:{task.requester}"), world.judging.one:
+        await world.clock.sleep(0)
 
 
 async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
