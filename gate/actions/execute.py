@@ -12,11 +12,16 @@ from gate.actions.claim import NotClaimed, call_with_heartbeat, claim, grant_not
 from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
 from gate.actions.follow import begin_following
-from gate.actions.gated_results import MadeCall, without_gated_files
+from gate.actions.gated_results import REVIEWED, MadeCall, without_gated_files
 from gate.actions.grant_consent import grant_withdrawn_reason
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewReadFailed, run_capture
-from gate.actions.review_log import announce_review, is_review_missing, result_review_name
+from gate.actions.review_log import (
+    announce_review,
+    is_review_missing,
+    names_in_plan,
+    result_review_name,
+)
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_drift, undo_kind, undo_refusal
@@ -31,6 +36,7 @@ from gate.rules.permissions import Verb, has_enough_votes, may
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.previews import target_of
 from gate.rules.receipt import intact
+from gate.rules.reviews import Phase
 from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
@@ -44,6 +50,7 @@ OUTCOME_EVENTS = {
     "not_sent": Event.FAIL,
     "unknown": Event.LOSE,
 }
+UNTOLD = {"error": f"It failed. {REVIEWED}", "not_sent": f"It did not run. {REVIEWED}", "unknown": REVIEWED}
 STORE_RETRY_SECONDS = (
     0.05,
     0.1,
@@ -173,8 +180,17 @@ async def _call(world: World, action: Action) -> Outcome:
         outcome = Outcome("not_sent", f"It did not run: {error}.")
     except OutcomeUnknown as error:
         outcome = Outcome("unknown", str(error))
+    outcome = await _without_reviewed_words(world, action, outcome)
     ended = world.clock.now()
     return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
+
+
+async def _without_reviewed_words(world: World, action: Action, outcome: Outcome) -> Outcome:
+    """The outcome; of a failure of a call whose results are reviewed, not what was said of it: nobody reviews that."""
+    if outcome.kind == "success":
+        return outcome
+    reviewed = world.policy.review(Phase.AFTER, action.name, await names_in_plan(world, action))
+    return replace(outcome, text=UNTOLD[outcome.kind], structured=None) if reviewed else outcome
 
 
 async def _told(world: World, action: Action, answer: Answer) -> Answer:

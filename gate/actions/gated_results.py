@@ -22,6 +22,7 @@ from gate.rules.gated_files import (
 )
 from gate.rules.policy import matching_rules
 from gate.rules.ports import World
+from gate.rules.reviews import Phase
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
 
@@ -39,6 +40,7 @@ GATED_FILE = (
 )
 
 
+REVIEWED = "What was said of that is told to nobody: it may quote what this gives, and the operator wants that reviewed first."
 GATED_FOLDER = (
     "This tells of files that the rule “{rule}” of the policy keeps from being looked at here at once, so nothing of "
     "it is given. Look in another folder, or for other names."
@@ -55,14 +57,19 @@ class MadeCall:
     channel: str
     is_confirmed: bool = False
     is_private: bool = False
+    names: tuple[str, ...] = ()  # those that a review may know it by besides its tool
 
 
 async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
     once, which was found below a folder or in an index. What a person has confirmed gives the files that its arguments
-    ask for by their names."""
+    ask for by their names. A failure of a tool whose results are reviewed is told without what was said of it, which
+    nobody reviews and may quote them, as SQLite's errors do."""
     targets = call.spec.recipe.targets
-    if not targets or answer.is_error:
+    if answer.is_error:
+        reviewed = world.policy.review(Phase.AFTER, call.spec.full_name, call.names)
+        return Answer(f"It failed. {REVIEWED}", is_error=True) if reviewed else answer
+    if not targets:
         return answer
     if refusal := await _told_too_much(world, call, targets, answer):
         return Answer(refusal, is_error=True)

@@ -348,17 +348,17 @@ def draft_action(
 async def read_answer(world: World, checked: CheckedCall) -> Answer:
     """What a read gives, without what the policy keeps from being read at once; a failure is a sentence. Nothing is
     written: the caller puts it on record before anybody sees it."""
-    asked, spec = checked.asked, checked.spec
+    asked, spec, private = checked.asked, checked.spec, checked.decision.private
     args = canonical(asked.call.args)
     try:
         answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
     except AnswerTooLong as error:
         text = f"{as_sentence(str(error))} Nothing was changed; ask for less of it."
-        answer = Answer(text, is_error=True)
+        return Answer(text, is_error=True)
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
-    call = MadeCall(spec, asked.call.args, asked.session.channel, is_private=checked.decision.private)
+    call = MadeCall(spec, asked.call.args, asked.session.channel, is_private=private, names=asked.names)
     return await without_gated_files(world, call, answer)
 
 

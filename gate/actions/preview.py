@@ -227,7 +227,7 @@ async def run_read(
             answer = await _answer(world, spec, read, args)
     except PreviewReadFailed as error:
         raise PreviewReadFailed(NOT_QUOTED if kept or reviewed else str(error), decision.private) from error
-    said = NOT_QUOTED if kept and answer.is_error else answer.text
+    said = NOT_QUOTED if (kept or reviewed) and answer.is_error else answer.text
     structured = answer.structured if isinstance(answer.structured, dict) else {}
     private, covered = await _kept_because_of_files(world, spec, args, channel, answer)
     found: dict[str, Json] = {"text": said, "error": answer.is_error, **structured}

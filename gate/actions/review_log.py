@@ -43,9 +43,7 @@ async def action_review_name(world: World, action: Action) -> str:
     before = any(one.enabled and one.trigger_phase is Phase.BEFORE for one in world.policy.reviews)
     if not before or action.undoes:
         return ""
-    task = await world.ledger.task(action.task) if action.step and not action.turn else None
-    step = step_of(task.plan, action.step) if task else None
-    return world.policy.review(Phase.BEFORE, action.name, matched_names(step) if step else ())
+    return world.policy.review(Phase.BEFORE, action.name, await names_in_plan(world, action))
 
 
 async def is_review_missing(world: World, action: Action) -> bool:
@@ -59,6 +57,13 @@ def result_review_name(world: World, action: Action) -> str:
     if (action.step and not action.turn) or action.undoes:
         return ""
     return world.policy.review(Phase.AFTER, action.name)
+
+
+async def names_in_plan(world: World, action: Action) -> tuple[str, ...]:
+    """What reviews may name an action by besides its tool: its step in a plan, by its id and its title."""
+    task = await world.ledger.task(action.task) if action.step and not action.turn else None
+    step = step_of(task.plan, action.step) if task else None
+    return matched_names(step) if step else ()
 
 
 async def announce_review(tx: Tx, action: Action) -> None:

@@ -12,19 +12,20 @@ from gate.actions import undo
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
 from gate.rules.action_states import State
-from gate.rules.planner_port import Call, Propose
+from gate.rules.planner_port import Call, Propose, ProposedStep
 from gate.rules.policy import Rule
 from gate.rules.previews import measured
 from gate.rules.reviews import Phase, ReviewDecision, released, version_after, version_before
 from gate.rules.settings import Switches
 from gate.rules.task_states import TaskState
-from gate.rules.tool import InvalidAnswer
+from gate.rules.tool import Answer, InvalidAnswer
 from gate.tasks import review_queue, step_review
 from gate.tasks.pending import waiting_for
 from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from tests.chaos.hammer_process import insisting
+from tests.gate import fake_tools
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
-from tests.gate.plan_setup import entries
+from tests.gate.plan_setup import approved, entries, planned
 from tests.gate.tasks.test_task_step_review import happened, reviewing
 from tests.gate.tasks.test_task_with_model import LOOK, WRITE, thinking
 from tests.model_stub import calls, says
@@ -169,6 +170,50 @@ async def test_what_fails_is_not_held_and_neither_is_an_undo(stage: Scene):
     await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def written_down(stage: Scene) -> str:
+    """All that the record, the turns and the thread hold."""
+    turns = [await stage.ledger.turn(task.turn) for task in await stage.ledger.tasks_of(stage.session)]
+    lines = await stage.ledger.audit_tail(team=TEAM, limit=100)
+    return f"{lines} {turns} {await stage.ledger.tasks_of(stage.session)} {stage.texts}"
+
+
+@pytest.mark.parametrize("planned_first", [False, True])
+@pytest.mark.parametrize("tool", ["look", "write"])
+async def test_what_is_said_of_a_failure_is_not_told_where_results_are_reviewed(
+    stage: Scene, tool: str, planned_first: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Nobody reviews a failure, and it may quote the result: an error of SQLite may be made to hold a whole column."""
+    reviewing(stage, Phase.AFTER, f"desk.{tool}")
+    args = {"path": "a.md"} if tool == "look" else {"path": "a.md", "content": "x"}
+    stage.desk.behave, stage.desk.refusal = "says no", f"JSON path error near {SECRET!r}"
+    if tool == "look":
+        monkeypatch.setattr(fake_tools, "answer", lambda _: Answer(stage.desk.refusal, is_error=True))
+    if planned_first:
+        task = await planned(stage, ProposedStep(Call("desk", tool, args), "do it"))
+        await approved(stage, task)
+    else:
+        stage.planner.script = [Propose((Call("desk", tool, args),))]
+        await stage.say("do it")
+    for action in await stage.ledger.pending(TEAM):
+        assert (await stage.confirm(action)).ok
+        await stage.play()
+    said = await written_down(stage)
+    assert "What was said of that is told to nobody" in said
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize("how", ["absent", "breaks the line"])
+async def test_nothing_that_is_said_of_a_call_without_an_answer_is_told_where_results_are_reviewed(
+    stage: Scene, how: str
+):
+    stage.desk.behave = how
+    action = await held(stage)
+    assert action.outcome
+    assert action.outcome.text.endswith("reviewed first.")
+    assert "desk is not" not in action.outcome.text
+    assert "broke" not in action.outcome.text
 
 
 @pytest.mark.parametrize("decision", [None, APPROVE, REJECT])
