@@ -144,6 +144,36 @@ async def test_searches_and_calls_may_come_in_one_response() -> None:
     assert "content of a" in results[1]
 
 
+async def test_a_response_searches_three_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is told to search for each of many words held the loop up for a second and more."""
+    searched = list[str]()
+    find = ToolIndex.find
+    monkeypatch.setattr(
+        ToolIndex, "find", lambda of, query, limit: searched.append(query) or find(of, query, limit)
+    )
+    many = calls(*[("find_tools", {"query": f"issue {n}"}) for n in range(150)])
+    async with planning([many, says("I see.")], *MANY) as (planner, stub):
+        assert (await reply(planner, turn())).reply == Say("I see.")
+    assert searched == ["issue 0", "issue 1", "issue 2"]
+    results = stub.requests[1].results
+    assert len(results) == 150
+    assert all("Search again" in result for result in results[3:])
+
+
+async def test_an_answer_to_a_search_is_no_longer_than_a_model_takes_in() -> None:
+    text = {"type": "string", "description": "d" * 90_000}
+    large = [
+        tool("evil", f"write_{n}_payroll", Hints(False, False), "Writes payroll.", text=text)
+        for n in range(20)
+    ]
+    search = calls(("find_tools", {"query": "write payroll"}))
+    async with planning([search, says("I see.")], *MANY, *large) as (planner, stub):
+        await reply(planner, turn("plan it", Mode.PLAN))
+    (result,) = stub.requests[1].results
+    assert len(result) < 17_000
+    assert "characters in all)" in result
+
+
 async def test_a_search_without_a_match_says_so_and_an_invalid_one_is_sent_back() -> None:
     script = [calls(("find_tools", {"query": "xylophone"})), calls(("find_tools", {})), says("None.")]
     async with planning(script, *MANY) as (planner, stub):

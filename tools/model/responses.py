@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from gate.rules.checks_in_a_row import checked_in_a_row
 from gate.rules.planner_port import Call, Clarify, Done, Mode, Propose, ProposePlan, Reply, Say
@@ -35,6 +36,10 @@ FAILED_TWICE = (
 )
 CALLED_WITH_OTHERS = "Not done: {name} has to be called alone."
 MOST_REJECTED = 3  # calls of one response that are told why; those behind them are not looked at
+MOST_SEARCHES = 3  # of one response: each goes through all tools
+NOT_SEARCHED = (
+    f"Not done: a response may search {MOST_SEARCHES} times. Search again where something is still missing."
+)
 NOT_DONE = "Not done: another call of the same response could not be used. Make all of them again."
 EMPTY_RESPONSE = (
     "There was neither text nor a call in your response. Say something to the requester, or call a tool."
@@ -93,8 +98,8 @@ class ResponseReader:
         ]
         found: list[str] = []
         results = [
-            self._search(call, found) if search else None
-            for call, search in zip(message.calls, searches, strict=True)
+            (self._search(call, found) if nth <= MOST_SEARCHES else NOT_SEARCHED) if search else None
+            for call, search, nth in zip(message.calls, searches, accumulate(searches), strict=True)
         ]
         rest = [call for call, search in zip(message.calls, searches, strict=True) if not search]
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from gate.rules.action import Json
-from gate.rules.planner_port import Call, Mode, PlannerContext, Turn
+from gate.rules.planner_port import Call, Mode, PlannerContext, Turn, as_told
 from gate.rules.tool import ToolSpec
 from tools.model import control_tools
 from tools.model.control_tools import available_controls, schema_text
@@ -29,6 +29,7 @@ MOST_FIELDS, LONGEST_FIELD = 12, 40  # fields of a result that are named, and ch
 FIRST_LINE, LONGEST_TITLE, MOST_PARAMETERS = 300, 100, 30
 LONGEST_QUERY = 300  # characters of a search that are read
 MAX_FOUND = 5  # tools in the answer to a search
+MOST_TEXT = 16_000  # characters of them
 CARD_CHARS = 200  # characters of a description where a tool cannot be called
 NONE_FOUND = "No tool has any of these words. Try others, or name the server."
 
@@ -168,7 +169,8 @@ class OfferedTools:
             self.indexed.append(ToolIndex([tool.spec for tool in self.tools]))
         specs = self.indexed[0].find(query, MAX_FOUND)
         found = [tool for spec in specs if (tool := self.tools.find(spec.server, spec.name))]
-        text = fence.own_data("tools found", "\n".join(self._tool_text(tool) for tool in found))
+        texts = "\n".join(self._tool_text(tool) for tool in found)
+        text = fence.own_data("tools found", as_told(texts, MOST_TEXT))
         return (text if found else NONE_FOUND), tuple(tool.name for tool in found)
 
     def _tool_text(self, tool: ModelTool) -> str:
