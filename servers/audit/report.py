@@ -164,11 +164,22 @@ def told(line: Line, audience: Audience) -> tuple[str, str, str]:
 
 
 def masked(text: str) -> str:
-    """The beginning of a text, without what looks like a password or a key."""
-    found = list(hits(text[: 4 * LONGEST], to_hide))
-    for hit in reversed(found):
-        text = text[: hit.start] + hit.shown + text[hit.end :]
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+    """The beginning of a text, without what looks like a password or a key. Only of what was looked at is anything
+    shown; a private key that is not over by then goes on to its end."""
+    looked_at = text[: 4 * LONGEST]
+    shown = looked_at
+    for hit in reversed(list(hits(_as_lines(looked_at), to_hide))):
+        shown = shown[: hit.start] + hit.shown + shown[hit.end :]
+    begun = KEY_BEGUN.search(shown)
+    shown = f"{shown[: begun.start()]}{UNFINISHED_KEY}" if begun else shown
+    is_whole = len(shown) <= LONGEST and len(text) == len(looked_at) and not begun
+    return shown if is_whole else f"{shown[:LONGEST]}… ({len(text)} characters)"
+
+
+def _as_lines(text: str) -> str:
+    """A text of the same length in which line ends and tabs that JSON writes with a letter are some: behind the letter
+    no word of its own would begin."""
+    return text.replace("\\n", " \n").replace("\\r", "  ").replace("\\t", "  ")
 
 
 def counted(log: Log, where: Sequence[ColumnElement[bool]]) -> list[Counted]:
@@ -182,6 +193,7 @@ def counted(log: Log, where: Sequence[ColumnElement[bool]]) -> list[Counted]:
 MOST_ENTRIES = 600  # of one file: a preview has ten seconds, and makes all of it
 LISTED = 100  # entries in the text of a report
 LONGEST_CELL = 160  # characters
+KEY_BEGUN, UNFINISHED_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"), "(a private key)"
 _MARKS = re.compile(r"([`*|])")
 
 

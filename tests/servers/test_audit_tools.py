@@ -20,8 +20,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from gate.rules.audit import Entry
+from gate.rules.canonical_json import canonical
 from servers.audit import configured, report, server
 from servers.audit.log import LOG, Log
+from servers.audit.report import masked
 from servers.command_line import zone
 from storage import audit_log
 from storage.migrate import migrate
@@ -100,6 +102,33 @@ async def test_secrets_are_masked_and_strange_signs_shown_by_number(log: Path, t
             assert "hunter2" not in repr(await gate(tool))
         [error] = (await gate("get_tool_log", status="error"))["entries"]
     assert error["reason"] == "漢 द <b>no</b>\\u0000"
+
+
+TOKEN = "ghp_Q3vXw9Lk2TzB7rYp5NcJ8mHs4DfG6aE1uRtV"  # made up
+LONG_KEY = f"-----BEGIN PRIVATE KEY-----\n{chr(10).join('MIIJQwIBADANBgkqhkiG9w0BAQEFAASCCS0wggkpAgEAAoICAQC7' for _ in range(60))}"
+
+
+@pytest.mark.parametrize("before", ["# tokens\n", "\t", "a\r\n", '"', ""])
+def test_a_secret_on_any_line_of_what_a_file_was_given_is_masked(before: str) -> None:
+    shown = masked(
+        canonical({"path": "env.txt", "content": f"{before}{TOKEN}\n{before}{TOKEN}\nend"}).decode()
+    )
+    assert TOKEN not in shown
+    assert shown.count("ghp_•••") == 2
+    assert "end" in shown
+
+
+def test_of_a_key_that_is_longer_than_what_is_looked_at_nothing_is_shown() -> None:
+    shown = masked(canonical({"content": f"# mine\n{LONG_KEY}\n-----END PRIVATE KEY-----"}).decode())
+    assert "# mine" in shown
+    assert "MIIJ" not in shown
+    assert shown.endswith(" characters)")
+
+
+def test_nothing_is_shown_that_was_not_looked_at() -> None:
+    """What is masked becomes shorter, and what stands behind would come into sight."""
+    shown = masked(f"{TOKEN} " * 48 + f"{TOKEN} " * 100)
+    assert TOKEN[:12] not in shown
 
 
 async def test_a_session_is_summed_up(log: Path, tmp_path: Path) -> None:
