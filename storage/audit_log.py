@@ -31,6 +31,9 @@ MOVED_ON = (
     .values(seq=bindparam("new_seq"), mac=bindparam("new_mac"))
     .returning(audit_head.c.seq)
 )
+# Whether an entry is one of those that were numbered; others were put in by hand. By a sum, so that no database goes
+# through the whole log for it in the order of the numbers.
+IN_CHAIN = (audit_log.c.seq + 0).between(1, select(audit_head.c.seq).scalar_subquery())
 LOCKED = select(audit_head.c.seq).with_for_update()
 
 
@@ -199,7 +202,15 @@ async def verify(engine: AsyncEngine, key: bytes | Keyring, anchor: Head | None 
         if broken:
             return Verified(broken - 1, broken, end)
     missing = any(seq > checker.read for seq in marks) or not checker.ends_with_current()
-    return Verified(checker.read, checker.read + 1 if missing else None, end)
+    broken = checker.read + 1 if missing else await _outside(engine)
+    return Verified(checker.read, broken, end)
+
+
+async def _outside(engine: AsyncEngine) -> int | None:
+    """The number of an entry before the first or behind the last one, which nobody has written; None for none."""
+    outside = select(audit_log.c.seq).where(~IN_CHAIN).order_by(audit_log.c.seq).limit(1)
+    async with reading(engine).connect() as connection:
+        return (await connection.execute(outside)).scalar_one_or_none()
 
 
 async def last(engine: AsyncEngine) -> Line | None:

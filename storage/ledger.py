@@ -39,7 +39,7 @@ from gate.rules.ports import (
 from gate.rules.task import Task
 from gate.rules.undo_privacy import is_confidential
 from storage import api_tables, tables, task_tables
-from storage.audit_log import Chain
+from storage.audit_log import IN_CHAIN, Chain
 from storage.columns import clock
 from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.deferred_runs import DeferredRuns
@@ -409,7 +409,7 @@ class SqlLedger:
     ) -> tuple[Line, ...]:
         """The latest entries, newest first. `user`: those by this person, or about an action of theirs."""
         log = audit_log.c
-        lines = select(audit_log).where(log.team == team)
+        lines = select(audit_log).where(log.team == team, IN_CHAIN)
         if session is not None:
             lines = lines.where(log.session_id == session.key)
         # One search per index; with OR, the database would read on and on for the last few lines.

@@ -8,7 +8,7 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import event, insert, text, update
+from sqlalchemy import event, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -260,6 +260,19 @@ async def test_an_end_cut_off_together_with_its_head_is_found_by_a_head_kept_out
     assert (await verify(engine, KEY, earlier)).broken_at == 3
     await fill(ledger, 4)  # written over since
     assert (await verify(engine, KEY, earlier)).broken_at == 3
+
+
+@pytest.mark.parametrize("number", [-5, 0, 6, 10**9])
+async def test_an_entry_put_in_outside_of_the_chain_is_found_and_listed_to_nobody(
+    ledger: SqlLedger, engine: AsyncEngine, number: int
+) -> None:
+    """The database refuses no insert, and nothing is chained to such an entry."""
+    await fill(ledger, 5)
+    async with engine.begin() as connection:
+        row = dict((await connection.execute(select(audit_log).where(audit_log.c.seq == 5))).one()._mapping)
+        await connection.execute(insert(audit_log), [{**row, "seq": number, "actor": "U_BOSS"}])
+    assert (await verify(engine, KEY)).broken_at == number
+    assert [line.seq for line in await ledger.audit_tail(team=row["team"])] == [5, 4, 3, 2, 1]
 
 
 async def test_a_log_written_with_another_key_does_not_verify(ledger: SqlLedger, engine: AsyncEngine) -> None:
