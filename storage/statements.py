@@ -5,8 +5,10 @@ Each is executed with its values by name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from typing import Any
 
 from sqlalchemy import Table, and_, bindparam, case, exists, func, literal, or_, select, union_all, update
@@ -15,6 +17,7 @@ from gate.rules.access import TokenKind
 from gate.rules.task_states import TaskState
 from storage.api_tables import made, tokens
 from storage.columns import clock
+from storage.review_tables import HELD
 from storage.rows import insert
 from storage.tables import PREPARED, actions, exchanges, inbox, turns, votes
 from storage.task_tables import tasks
@@ -43,10 +46,21 @@ def locked_task(offset: timedelta) -> Any:
 
 @cache
 def count_waiting(offset: timedelta) -> Any:
-    """How many actions of a person wait."""
-    own = (PREPARED, actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
+    """How many actions of a person wait, for a decision or with a result that is to be reviewed."""
+    return select(_sum_of(_waiting(offset)).label("waiting"))
+
+
+def _sum_of(counts: Sequence[Any]) -> Any:
+    """Each count has an index of its own, which a condition with OR would not go by."""
+    first, *more = (one.scalar_subquery() for one in counts)
+    return reduce(add, more, first)
+
+
+def _waiting(offset: timedelta) -> list[Any]:
+    own = (actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
     now = select(clock(offset)).scalar_subquery()
-    return select(func.count()).select_from(actions).where(*own, actions.c.expires_at > now)
+    counted = select(func.count()).select_from(actions).where(*own)
+    return [counted.where(PREPARED, actions.c.expires_at > now), counted.where(HELD)]
 
 
 def _by_agents(*ids: Any) -> Any:
@@ -59,7 +73,8 @@ def _by_agents(*ids: Any) -> Any:
 def count_waiting_of_agents(offset: timedelta) -> Any:
     """How many actions of a person wait that agents' tokens proposed; 0 for who asks without one."""
     asks = select(tokens.c.id).where(tokens.c.id == bindparam("token"), tokens.c.kind == TokenKind.AGENT)
-    return count_waiting(offset).where(_by_agents(actions.c.id, actions.c.task), asks.exists())
+    proposed = (_by_agents(actions.c.id, actions.c.task), asks.exists())
+    return select(_sum_of([one.where(*proposed) for one in _waiting(offset)]))
 
 
 # What the planner was told of the calls of a reply.

@@ -40,7 +40,9 @@ GATED_FILE = (
 )
 
 
-REVIEWED = "What was said of that is told to nobody: it may quote what this gives, and the operator wants that reviewed first."
+REVIEWED = (
+    "What was said of that is told to nobody: it may quote what this gives, and that is to be reviewed first."
+)
 GATED_FOLDER = (
     "This tells of files that the rule “{rule}” of the policy keeps from being looked at here at once, so nothing of "
     "it is given. Look in another folder, or for other names."

@@ -54,9 +54,6 @@ from gate.rules.tool import Answer, AnswerTooLong, OutcomeUnknown, ServerUnavail
 
 MAX_SUGGESTIONS = 3  # reasons given with a refusal
 TOO_MANY_PENDING = "Too many of your actions already wait. Decide some of them first: `/pending` lists them."
-TOO_LONG = (
-    "This is too long to be shown whole, so it cannot be confirmed. Please split it into smaller parts."
-)
 REFUSED_ALONE = "Why was told to whoever asked alone."
 DO_NOT_FIT = "What it is given is private, and does not fit {tool}: so it is not said what is wrong."
 
@@ -151,9 +148,14 @@ async def prepare(
     if not isinstance(found, CheckedCall):
         return await record_refusal(world, asked, found)
     with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
-        if runs:
-            return await execute_read(world, found.asked, found.spec, found.decision, keep)
-        return await _store_pending(world, found, waiting, write or pending_action)
+        if not runs:
+            return await _store_pending(world, found, waiting, write or pending_action)
+        if (asked.turn or not asked.step) and await _is_crowded(
+            world, found.asked, waiting
+        ):  # it would be held
+            crowded = Refused(name, (TOO_MANY_PENDING,), private=found.decision.private)
+            return await record_refusal(world, found.asked, crowded)
+        return await execute_read(world, found.asked, found.spec, found.decision, keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +241,7 @@ async def _store_pending(
     await world.leases.put(lease_record(action), seconds)
     try:
         stored = await write(world, action)
-    except (
-        Exception
-    ):  # such as that another life of this run was first: the lease is for what that has stored
+    except Exception:  # another life of this run may have been first: then the lease is for what that stored
         if (there := await world.ledger.action(action.id)) is not None:
             await world.leases.put(lease_record(there), seconds)
         raise

@@ -17,6 +17,7 @@ from gate.rules.action import Action, Session
 from gate.rules.action_states import State
 from gate.rules.grants import Grant
 from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
+from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Task
 from gate.tasks import plan
 from handlers.api.route import Route
@@ -374,18 +375,23 @@ async def test_only_of_what_is_stored_is_it_noted_who_proposed_it(api: Api) -> N
     assert set(await api.services.tokens.makers(ids)) == {action["id"], task["id"]}
 
 
-async def test_agents_leave_room_for_the_actions_of_their_person(api: Api) -> None:
+@pytest.mark.parametrize("tool", ["desk.write", "desk.look"])
+async def test_agents_leave_room_for_the_actions_of_their_person(api: Api, tool: str) -> None:
+    """The result of a read that is reviewed waits as an action does."""
+    wanted = Review("look at it", Phase.AFTER, tools=("desk.look",))
+    api.gate.world = replace(api.gate.world, policy=replace(api.gate.world.policy, reviews=(wanted,)))
     agents, ann = [await api.agent(), await api.agent()], await api.client()
     limits = api.gate.world.limits
 
     async def ask(client: Client, number: int) -> int:
-        sent = {**NEW, "arguments": {"path": f"{number}.md", "content": "x"}}
-        return (await client.ask("POST", "/actions", sent))[0]
+        given = {"path": f"{number}.md"} if tool == "desk.look" else {"path": f"{number}.md", "content": "x"}
+        return (await client.ask("POST", "/actions", {"tool": tool, "arguments": given}))[0]
 
     taken = [await ask(agents[number % 2], number) for number in range(limits.pending_per_user + 2)]
     assert taken == [201] * limits.pending_of_agents + [422] * (len(taken) - limits.pending_of_agents)
     assert [await ask(ann, 100 + number) for number in range(6)] == [201] * 5 + [422]
-    assert len(await api.gate.ledger.pending(TEAM, user=ANN)) == limits.pending_per_user
+    held = await api.gate.ledger.reviews.under_review(TEAM, ANN)
+    assert len(held) + len(await api.gate.ledger.pending(TEAM, user=ANN)) == limits.pending_per_user
 
 
 async def test_the_tasks_of_agents_leave_room_for_the_actions_of_their_person(api: Api) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gate.actions import undo
-from gate.actions.prepare import CallRequest, Prepared, prepare
+from gate.actions.prepare import TOO_MANY_PENDING, CallRequest, Prepared, Refused, prepare
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Propose, ProposedStep
@@ -170,6 +170,26 @@ async def test_what_fails_is_not_held_and_neither_is_an_undo(stage: Scene):
     await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))
     await stage.play()
     assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_no_more_reads_are_held_than_may_wait_of_a_person_and_none_beyond_them_runs(stage: Scene):
+    reviewing(stage, Phase.AFTER, "desk.look")
+    most = stage.world.limits.pending_per_user
+
+    async def look(number: int, user: str = ANN) -> Any:
+        call = Call("desk", "look", {"path": f"{number}.md"})
+        return await prepare(stage.world, CallRequest(f"look{user}{number}", stage.session, user, call))
+
+    held = [await look(number) for number in range(most)]
+    assert all(isinstance(one, Prepared) for one in held)
+    refused, reads = await look(most), stage.desk.reads
+    assert isinstance(refused, Refused)
+    assert refused.reasons == (TOO_MANY_PENDING,)
+    assert isinstance(await look(0), Prepared)
+    assert stage.desk.reads == reads == most
+    assert isinstance(await look(0, BEN), Prepared)
+    await judged(stage, held[0].action, user=ANN)
+    assert isinstance(await look(most + 1), Prepared)
 
 
 async def written_down(stage: Scene) -> str:
