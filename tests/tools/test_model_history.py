@@ -20,6 +20,7 @@ from gate.rules.planner_port import (
     Turn,
 )
 from gate.rules.task import Instruction, Remark, SettledPoint, StepState
+from gate.rules.tool import Hints, Trust
 from tests.model_stub import Heard, calls, says
 from tests.tasks import step_of
 from tests.tools.model_setup import (
@@ -34,9 +35,11 @@ from tests.tools.model_setup import (
     rejected,
     reply,
     then,
+    tool,
     turn,
 )
 from tests.views.samples import action
+from tools.model import context
 from tools.model.model_api import AssistantMessage, Memo, Round, ToolCall, dump_memo
 from tools.model.planner import ModelLimits
 from tools.model.prompt import Fence
@@ -281,6 +284,22 @@ async def test_a_long_thread_is_gone_through_once_and_holds_nobody_up(
     assert "left out to save room" in text
     assert ("ask 0" in text) is (calls_each == 2)
     assert ("More was said in this thread before" in text) is (calls_each == 144)
+
+
+async def test_answers_that_may_repeat_their_calls_are_looked_through_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_through = list[str]()
+    repeats = context.repeats_call
+    monkeypatch.setattr(
+        context, "repeats_call", lambda *given: looked_through.append(given[2]) or repeats(*given)
+    )
+    spec = replace(tool("files", "read_file", Hints(True), path={"type": "string"}), trust=Trust.BUNDLED)
+    earlier = tuple(answered(number, 2, f'{{"n": [{"1, " * 400}{number}]}}') for number in range(100))
+    async with planning([says("Hello.")], spec) as (planner, _):
+        await reply(planner, turn("now"), brief("now", earlier=earlier))
+    assert 20 < len(looked_through) < 60
+    assert len(set(looked_through)) == len(looked_through)
 
 
 async def test_one_huge_output_is_cut_with_a_note() -> None:

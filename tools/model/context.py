@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from gate.rules.action import Action, Json
 from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.grants import repeats_call
 from gate.rules.planner_port import (
-    MAX_TOLD,
     WITHHELD,
     Call,
     CallReport,
@@ -39,6 +38,8 @@ MAX_EARLIER, CALL_SIZE = (
     100_000,
     300,
 )  # characters of all earlier turns; of a call with its result, without data
+# Characters of an answer, and of all with their calls, that are looked through for words that are not the call's
+MOST_OF_ONE, MOST_OF_ALL = 2_000, 60_000
 NOTE = "A note of the code that carries this task, about what you proposed. Mend what can be mended:"
 
 
@@ -52,6 +53,7 @@ class PromptInputs:
     tools: Toolset
     fence: Fence
     plan_tools: str = ""  # the tools that a plan may use, as text
+    repeating: dict[str, bool] = field(default_factory=dict)  # whether an answer repeats its call, by both
 
 
 async def interrupted(brief: PlannerContext) -> bool:
@@ -185,14 +187,20 @@ def without_bound(inputs: PromptInputs, call: Call) -> dict[str, Json]:
 
 def _repeats(inputs: PromptInputs, call: Call, text: str) -> bool:
     """Whether an answer holds no words but those of its call. Where others' words came before, they count already, and
-    nothing is looked for; a long answer is none."""
+    nothing is looked for. A long answer is none, nor is one more than are looked through for one request."""
     if inputs.fence.foreign:
         return True
     tool = inputs.tools.find(call.server, call.tool)
-    if tool is None or len(text) > MAX_TOLD:
+    if tool is None:
         return False
-    args = without_bound(inputs, call)
-    return repeats_call(tool.spec, with_canonical_paths(tool.spec.recipe.targets, args), text)
+    args, known = without_bound(inputs, call), inputs.repeating
+    key = f"{tool.name} {_as_json(args)} {text}"
+    if key not in known:
+        if len(text) > MOST_OF_ONE or sum(map(len, known)) > MOST_OF_ALL:
+            return False
+        targets = tool.spec.recipe.targets
+        known[key] = repeats_call(tool.spec, with_canonical_paths(targets, args), text)
+    return known[key]
 
 
 def result_of_call(inputs: PromptInputs, call: Call, result: CallReport, shorten: Shortener) -> str:
