@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -48,6 +49,7 @@ CONFIRMED_STATES = frozenset(
         State.UNDONE,
     }
 )
+MOST_TOGETHER = 24_000  # characters of arguments, of which some 60 KB of numbers take 0.3 s
 NAME, TEXT = 60, 2_500  # characters of one action's summary, and of all that is told
 HAS_OWN_CARD = "This has a card of its own already. Please use that one."
 
@@ -78,6 +80,8 @@ class GroupConfirmation:
 def card_groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> dict[int, str]:
     """The card that each call of a stored reply shares with others, by its place: where several wait for a person."""
     most = world.limits.calls_per_turn
+    if _are_long(world, calls[:most]):
+        return {}
     with checked_in_a_row():
         waiting = [place for place, call in enumerate(calls[:most]) if _needs_decision(world, turn, call)]
     shared: dict[int, str] = {}
@@ -87,6 +91,18 @@ def card_groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> 
             more = (first,) if first else ()
             shared |= dict.fromkeys(places, derive_id("group", turn.id, index, *more))
     return shared
+
+
+def _are_long(world: World, calls: Sequence[Call]) -> bool:
+    """Whether calls of which all arguments have to be gone through are more together than are judged in one go: then
+    each has its own card, for which it is judged alone."""
+    specs = (world.tools.find(call.server, call.tool) for call in calls)
+    sizes = (
+        len(json.dumps(dict(call.args)))
+        for call, spec in zip(calls, specs, strict=True)
+        if spec is not None and spec.recipe.targets is None
+    )
+    return sum(sizes) > MOST_TOGETHER
 
 
 def _needs_decision(world: World, turn: Turn, call: Call) -> bool:

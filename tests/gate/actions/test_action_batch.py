@@ -17,10 +17,12 @@ from gate.rules import batch_receipt
 from gate.rules import jobs as runs
 from gate.rules.action import OWN_CARD, Action, Approvers, Ref
 from gate.rules.action_states import State
+from gate.rules.canonical_targets import Targets
 from gate.rules.messages import PART
 from gate.rules.planner_port import Call, Mode, Propose, Turn
 from gate.rules.policy import Rule
 from gate.rules.ports import Posted, Unavailable
+from gate.rules.tool import Recipe
 from gate.tasks import planner_turn
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, GIL, TEAM, Scene, nothing_ran
 
@@ -85,6 +87,29 @@ async def test_more_calls_than_a_card_holds_take_another_one(stage: Scene):
     assert shared[24] == ""  # nobody shares a card with it
     planning = replace(one, mode=Mode.PLAN)
     assert batch.card_groups(world, planning, 0, [write("a"), write("b")]) == {}
+
+
+async def test_long_calls_of_a_tool_that_declares_nothing_have_cards_of_their_own(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    """All rules are held against all of their arguments: twelve in one go took a second and more."""
+    desk = stage.desk.specs_now["write"]
+    stage.desk.specs_now["scribble"] = replace(desk, name="scribble", recipe=Recipe())
+    stage.desk.specs_now["write"] = replace(desk, recipe=replace(desk.recipe, targets=Targets(paths=("path",))))
+    one = Turn("t1", stage.session, ANN, "do it", datetime.now(UTC))
+
+    def scribble(characters: int) -> Call:
+        return Call("desk", "scribble", {"path": "a.md", "content": "x" * characters})
+
+    def cards(*calls: Call) -> dict[int, str]:
+        return batch.card_groups(stage.world, one, 0, calls)
+
+    assert len(cards(scribble(9_000), scribble(9_000))) == 2
+    assert len(cards(*[write("a.md", "x" * 20_000)] * 3)) == 3
+    judged = list[int]()
+    monkeypatch.setattr(batch, "policy_decision", lambda *_, **__: judged.append(1))
+    assert cards(*[scribble(9_000)] * 3) == {}
+    assert not judged
 
 
 async def test_one_press_is_a_yes_to_each_with_a_vote_and_a_record_of_its_own(stage: Scene):
