@@ -130,7 +130,8 @@ class Calls:
         except BadArguments:
             return world.ids.new()  # `prepare` refuses it; before that nothing of it is looked at
         decision = policy_decision(world, spec, args, session.channel)
-        if decision.verdict is Verdict.RUN and not world.policy.review(Phase.AFTER, spec.full_name):
+        reviewed = any(world.policy.review(phase, spec.full_name) for phase in Phase)
+        if decision.verdict is Verdict.RUN and not reviewed:
             return world.ids.new()
         return await pending_or_next_id(world.ledger, token.id, spec.full_name, found)
 

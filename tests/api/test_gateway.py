@@ -23,6 +23,7 @@ from gate.rules.action_states import SETTLED, State
 from gate.rules.canonical_json import MAX_BYTES
 from gate.rules.ids import derive_id
 from gate.rules.policy import Policy, Rule, decide
+from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec
 from handlers.gateway.waiting import pending_or_next_id
 from tests.api.api_server import Api, Client
@@ -280,6 +281,15 @@ async def test_identical_repeats_join_the_pending_approval(api: Api) -> None:
         results = await asyncio.gather(*calls, different)
     assert all(words(one).startswith("It ran") for one in results)
     assert len(api.gate.desk.calls) == 2
+
+
+async def test_the_same_read_joins_the_one_that_waits_for_its_review(api: Api) -> None:
+    wanted = Review("look at it", Phase.BEFORE, tools=("desk.look",))
+    api.gate.world = replace(api.gate.world, policy=replace(api.gate.world.policy, reviews=(wanted,)))
+    async with connected(await api.agent()) as mcp:
+        for _ in range(3):
+            await mcp.call_tool("desk__look", {"path": "a.md"}, meta=AT_ONCE)
+    assert len(await api.gate.ledger.pending("T1")) == 1
 
 
 async def test_what_is_asked_again_once_it_is_over_is_asked_anew(api: Api) -> None:
