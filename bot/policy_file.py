@@ -260,9 +260,9 @@ def trusted(servers: Sequence[ServerConfig], policy: Policy) -> tuple[ServerConf
 
 
 def rules_about_nothing(policy: Policy, tools: Tools) -> list[str]:
-    """The operator's rules that name a server or a tool that is not there, which a typing error can make of a `deny`.
-    Of a server that is not ready nothing is known. Rules for any server (`*.query`) may be about none of today's: they
-    are told where a tool has nearly that name."""
+    """The operator's rules and reviews that name a server or a tool that is not there, which a typing error can make
+    of a `deny`. Of a server that is not ready nothing is known. Rules for any server (`*.query`) may be about none of
+    today's: they are told where a tool has nearly that name."""
     names = [spec.full_name for spec in tools.specs()]
     servers = {status.name: status.state for status in tools.servers()}
     wrong = [
@@ -271,13 +271,13 @@ def rules_about_nothing(policy: Policy, tools: Tools) -> list[str]:
         if name not in servers
     ]
     own = [rule for rule in policy.rules if rule not in ALWAYS and not rule.name.startswith(f"{ANY}.")]
-    for pattern in dict.fromkeys(pattern for rule in own for pattern in rule.tools):
-        if not any(fnmatchcase(name, pattern) for name in names) and (
-            why := _missing(pattern, names, servers)
-        ):
-            wrong.append(
-                f"The policy has a rule for “{pattern}” and {why}: correct the name, or remove the rule."
-            )
+    for what, named in (("rule", own), ("review", policy.reviews)):
+        for pattern in dict.fromkeys(pattern for one in named for pattern in one.tools):
+            fits = any(fnmatchcase(name, pattern) for name in names)
+            if not fits and (why := _missing(pattern, names, servers)):
+                wrong.append(
+                    f"The policy has a {what} for “{pattern}” and {why}: correct the name, or remove the {what}."
+                )
     return wrong
 
 

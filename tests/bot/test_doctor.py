@@ -130,6 +130,9 @@ servers:
 rules:
   - {name: never, tools: ["filesystem.move*", "*.create_foldr", "*.pay_invoice"], deny: true}
   - {name: everything, tools: ["*"], risk: high}
+reviews:
+  - {name: all of it, trigger_phase: AFTER_EXECUTION, tools: ["*"]}
+  - {name: what moves, trigger_phase: BEFORE_EXECUTION, tools: ["filesystem.move*", "filesystem.mvoe"]}
 """
 
 
@@ -147,6 +150,7 @@ async def test_rules_that_name_no_tool_are_told_as_a_typing_error_makes_of_a_den
         "rule.",
         "The policy has a rule for “*.create_foldr” and there is no such tool, but “create_folder”: correct the name, or "
         "remove the rule.",
+        "The policy has a review for “filesystem.mvoe” and there is no such tool: correct the name, or remove the review.",
     ]
 
 
