@@ -95,7 +95,7 @@ from storage.statements import (
 from storage.tables import actions, audit_log, inbox, undo_stack
 from storage.transaction import Enqueue, SqlTx
 
-TURNS_AT_ONCE = 10  # read with all that was said in them, before others go on
+TURNS_AT_ONCE = 5  # read with all that was said in them, before others go on
 YIELD_SECONDS = 0.3  # seconds for which such a transaction lets those go first that somebody waits for
 # Transactions at once that nobody waits for, on PostgreSQL: the other connections are for those
 MAX_BACKGROUND = 6
@@ -373,8 +373,9 @@ class SqlLedger:
             some = rows[::-1][first : first + TURNS_AT_ONCE]
             said = select(exchanges).where(exchanges.c.turn.in_([row.id for row in some]))
             (replies,) = await self._ask(said.order_by(exchanges.c.turn, exchanges.c.index))
-            found += to_turns(some, replies, self.seals)
-            await asyncio.sleep(0)
+            for turn in to_turns(some, replies, self.seals):
+                found.append(turn)
+                await asyncio.sleep(0)
         return tuple(turn for turn in found if turn)
 
     async def opened_modal(self, view_id: str) -> OpenedModal | None:

@@ -152,7 +152,7 @@ async def test_a_long_history_is_read_a_few_turns_at_a_time(
     found = await ledger.history(THREAD, now, 101)
     assert [one.text for one in found] == [f"ask {number}" for number in range(23)]
     assert [one.exchanges[0].reply for one in found] == [Say(f"answer {number}") for number in range(23)]
-    assert rows == [23, 20, 20, 6]
+    assert rows == [23, 10, 10, 10, 10, 6]
 
 
 async def test_a_turn_is_opened_once_and_grows(ledger: SqlLedger) -> None:
