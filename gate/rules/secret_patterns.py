@@ -20,6 +20,7 @@ RANGE = re.compile(r"\{(?:(\w\.\.\w)|-?\d{1,9}\.\.-?\d{1,9})(?:\.\.-?\d{1,9})?\}
 EXTENDED = re.compile(r"[@?*+]\(([^()\n]*)\)")
 MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
 MOST_JOINED = 3  # of the `*` of a pattern
+JOINED_SECRETS = ("secret", "credential")
 PATTERN = re.compile(r"[*?\[{]|[@+]\(")
 ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
@@ -30,7 +31,8 @@ ENDINGS = (
     "sqlite db"
 ).split()
 WORD = re.compile(r"(?:\[[^\[\]]*+\]|[^/\\._\[\]-])++")
-MOST_WILD = 12  # words of a name that are patterns
+# Words of a name that are patterns; where such a name is also made with what its `*` join
+MOST_WILD, MOST_WILD_JOINED = 12, 4
 WORDS = tuple(
     "env secrets secret credentials config kubeconfig history gshadow account prod dev staging stage test local "
     "live ed25519 ecdsa rsa dsa vault token tokens netrc keystore settings".split()
@@ -109,7 +111,7 @@ def _production_of_own_stem(name: str) -> tuple[str, ...]:
     stem, dot, end = name.rpartition(".")
     if not dot or not ANY_OF.search(name):
         return ()
-    if _has_many_wild_words(name):
+    if _has_many_wild_words(name, ("prod",)):
         return (PRODUCTION_NAMES[0],)
     stems = [WORD.sub(_word_of_production, one) for one in _joined(stem, ("prod",))]
     ends = (
@@ -126,7 +128,7 @@ def _joined(pattern: str, known: Sequence[str]) -> Iterator[str]:
     for nothing."""
     yield pattern
     *parts, last = pattern.split("*", MOST_JOINED)
-    if parts and any(word in pattern for word in known):
+    if parts and _says_one(pattern, known):
         for ends in product(*((f"{part}-", part) for part in parts)):
             yield "".join(ends) + last
 
@@ -232,10 +234,10 @@ def _of_own_stem(name: str) -> tuple[str, ...]:
     and with an ending of which it says two letters."""
     if FIELD.fullmatch(name):
         return ()
-    if _has_many_wild_words(name):
+    if _has_many_wild_words(name, JOINED_SECRETS):
         return (SECRET_NAMES[0],)
     stem, dot, end = name.rpartition(".")
-    names = [WORD.sub(_word_of_secrets, one) for one in _joined(name, ("secret", "credential"))]
+    names = [WORD.sub(_word_of_secrets, one) for one in _joined(name, JOINED_SECRETS)]
     if dot and ANY_OF.search(end) and _letters_said(end) > 1:
         plain = WORD.sub(_word_of_secrets, stem)
         names += (f"{plain}.{ending}" for ending in ENDINGS if name_matches(ending, end))
@@ -247,11 +249,16 @@ def _word_of_secrets(found: re.Match[str]) -> str:
     return "prod" if found[0] == "*" else _meant_word(found[0], WORDS, 2)
 
 
-def _has_many_wild_words(name: str) -> bool:
+def _says_one(pattern: str, known: Sequence[str]) -> bool:
+    return any(word in pattern for word in known)
+
+
+def _has_many_wild_words(name: str, known: Sequence[str]) -> bool:
     """Whether more words of a name are patterns than are held against the words of the names that are meant: then it
-    counts as one that means any. No file that is asked for has so many."""
+    counts as one that means any. No file that is asked for has so many. `known`: those that a `*` may join."""
+    most = MOST_WILD_JOINED if "*" in name and _says_one(name, known) else MOST_WILD
     wild = (word for word in WORD.findall(name) if word.strip("*") and ANY_OF.search(word))
-    return next(islice(wild, MOST_WILD, None), None) is not None
+    return next(islice(wild, most, None), None) is not None
 
 
 @lru_cache(maxsize=8_192)  # the same word stands in each name that a `*` is left out of
