@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -289,12 +289,20 @@ def fill(roots: Roots, call: FillCall) -> Built:
     given = call.values if isinstance(call.values, dict) else {one.field: one.value for one in call.values}
     values = {name: _word(value) for name, value in given.items()}
     told, made = run("formats.fill", said, [data], Limits(told=MOST_JSON), values=values)
-    before, after = ({name: one["value"] for name, one in told[key].items()} for key in ("before", "after"))
+    before, after = ({name: _told(one) for name, one in told[key].items()} for key in ("before", "after"))
     return Built(goal, [item], made, told["pages"], _fields(before, after), goal.gives_way(said))
 
 
 def _word(value: str | bool) -> str:
     return value if isinstance(value, str) else "yes" if value else "no"
+
+
+def _told(field: Mapping[str, Any]) -> str:
+    """The value of a field as people see it: a box may call its one state anything, “No” as well."""
+    value: str = field["value"]
+    if field["kind"] != "checkbox" or len({*field["choices"], "Off"}) > 2:
+        return value
+    return "not ticked" if value in ("", "Off") else "ticked"
 
 
 def _fields(before: dict[str, str], after: dict[str, str]) -> str:

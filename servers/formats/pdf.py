@@ -290,9 +290,11 @@ def _value(name: str, value: str, known: dict[str, dict[str, Any]]) -> str:
     if kind in ("signature", "other"):
         raise Refused(f"has the field “{name}”, which is not one to write into. Sign or fill it by hand.")
     if kind == "checkbox":
-        yes = next((choice for choice in choices if choice != "Off"), "Yes")
+        ticked = [choice for choice in choices if choice != "Off"]
+        yes = ticked[0] if ticked else "Yes"
         word = {"yes": yes, "true": yes, "on": yes, "no": "Off", "false": "Off", "off": "Off", "": "Off"}
-        value = value if value in choices else word.get(value.lower(), value)
+        # Of a group the states are names to choose from; a box may call its one state “No”, and is not ticked by that.
+        value = value if value in choices and len(ticked) > 1 else word.get(value.strip().lower(), value)
         if value not in {*choices, "Off"}:
             raise Refused(f"has the box “{name}”: write yes or no.")
         return NameObject(f"/{value}")

@@ -311,3 +311,29 @@ def test_fields_of_merged_forms_are_told_apart_by_the_names_that_viewers_go_by()
     made = pdf.merged([form(LIMIT, AMOUNT, OTHER, listed=b"4 0 R", first=first) for first in firsts])[0]
     found: Any = PdfReader(io.BytesIO(made)).root_object["/AcroForm"]
     assert [str(one.get_object()["/T"]) for one in found["/Fields"]] == ["amount", "file 2", "file 3"]
+
+
+def form_of_a_box(state: bytes) -> bytes:
+    """A form with one box, which is not ticked; `state`: what it calls being ticked."""
+    look = b"<</Type/XObject/Subtype/Form/BBox[0 0 20 20]/Length 0>>stream\n\nendstream"
+    accept = b"<</FT/Btn/T(accept)/V/Off/AS/Off/AP<</N<</%s 5 0 R/Off 5 0 R>>>>%s>>" % (state, WIDGET)
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Annots[4 0 R]>>"
+    return drawn(PARTS[0] % b"4 0 R", PARTS[1], page, accept, look)
+
+
+@pytest.mark.parametrize("state", [b"No", b"false", b"Nein", b"0", b"Yes"])
+async def test_a_box_is_ticked_by_yes_and_not_by_no_whatever_its_form_calls_that(
+    state: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f/form.pdf").write_bytes(form_of_a_box(state))
+    async with gated(tmp_path / "log", "document", server([tmp_path / "f"])) as gate:
+        for word in ("no", "No", "false", "off", ""):
+            seen = await gate.look(
+                "fill_pdf_form", path="form.pdf", values={"accept": word}, destination="o.pdf"
+            )
+            assert "would change nothing" in seen.preview.problem
+        done = await gate.do("fill_pdf_form", path="form.pdf", values={"accept": "yes"}, destination="o.pdf")
+    assert done.preview.diff == "-accept: not ticked\n+accept: ticked\n"
+    (filled,) = PdfReader(tmp_path / "f/o.pdf").pages[0].annotations
+    assert (filled["/V"], filled["/AS"]) == (f"/{state.decode()}",) * 2

@@ -262,7 +262,7 @@ async def test_a_form_is_filled_and_the_card_shows_each_field(tmp_path: Path) ->
         done = await gate.do("fill_pdf_form", path="f.pdf", values=values, destination="g.pdf")
         assert (
             done.preview.diff
-            == "-name: Ann\n+name: Bob Ünal\n-agreed: Off\n+agreed: Yes\n-size: small\n+size: large\n"
+            == "-name: Ann\n+name: Bob Ünal\n-agreed: not ticked\n+agreed: ticked\n-size: small\n+size: large\n"
         )
         found = {
             one["name"]: one["value"] for one in (await gate("list_form_fields", path="g.pdf"))["fields"]
@@ -270,7 +270,7 @@ async def test_a_form_is_filled_and_the_card_shows_each_field(tmp_path: Path) ->
         assert found == {"name": "Bob Ünal", "agreed": "Yes", "size": "large"}
         listed = [{"field": "name", "value": "Cyd"}, {"field": "agreed", "value": "no"}]
         again = await gate.do("fill_pdf_form", path="g.pdf", values=listed, destination="g.pdf")
-        assert again.preview.diff == "-name: Bob Ünal\n+name: Cyd\n-agreed: Yes\n+agreed: Off\n"
+        assert again.preview.diff == "-name: Bob Ünal\n+name: Cyd\n-agreed: ticked\n+agreed: not ticked\n"
         await refusals(gate)
     assert (root / "f.pdf").read_bytes() == papers.form("Ann")
 
