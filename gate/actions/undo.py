@@ -247,6 +247,7 @@ class _Drift:
 
     notes: tuple[str, ...] = ()
     quietly: tuple[str, ...] = ()
+    seen: bool = True  # False: nobody could look
 
 
 def _misfit(world: World, undo: Action) -> str:
@@ -277,7 +278,7 @@ async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
         read = Read(inverse.drift_tool, stored_args(inverse.drift_args))
         now = await run_read(world, inverse.server, read, {}, channel)
     except (PreviewReadFailed, TemplateError) as error:
-        return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",))
+        return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",), seen=False)
     changed = {key: was for key, was in inverse.drift_same.items() if _value_at(now.found, key) != was}
     notes = tuple(
         f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(_value_at(now.found, key))}."
@@ -303,6 +304,8 @@ async def undo_drift(world: World, undo: Action) -> str:
     if original is None or original.inverse is None:
         return ""
     drift = await _drift(world, original.inverse, undo.session.channel)
+    if drift and not drift.seen:
+        return NOT_LOOKED
     return f"{target_of(original.preview) or 'Its target'} changed after it was looked at" if drift else ""
 
 

@@ -95,7 +95,9 @@ async def test_long_calls_of_a_tool_that_declares_nothing_have_cards_of_their_ow
     """All rules are held against all of their arguments: twelve in one go took a second and more."""
     desk = stage.desk.specs_now["write"]
     stage.desk.specs_now["scribble"] = replace(desk, name="scribble", recipe=Recipe())
-    stage.desk.specs_now["write"] = replace(desk, recipe=replace(desk.recipe, targets=Targets(paths=("path",))))
+    stage.desk.specs_now["write"] = replace(
+        desk, recipe=replace(desk.recipe, targets=Targets(paths=("path",)))
+    )
     one = Turn("t1", stage.session, ANN, "do it", datetime.now(UTC))
 
     def scribble(characters: int) -> Call:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -16,7 +17,7 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.policy import Rule
 from gate.rules.receipt import intact
-from gate.rules.tool import Recipe, Undo
+from gate.rules.tool import Answer, Recipe, ServerUnavailable, Undo
 from storage.tables import undo_stack
 from tests.gate.fake_tools import TEXT, schema
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
@@ -153,6 +154,26 @@ async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(sta
     await press(stage, action)
     (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
     assert any("Changed since" in note for note in asked.preview.notes)
+
+
+async def test_an_undo_whose_target_cannot_be_looked_at_again_says_that(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    await undo.request_undo(stage.world, stage.press(action))
+    undo_id, _ = await undo.undo_slot(stage.world, action)
+    await undo.run_undo(stage.world, undo_id)
+
+    async def away(*_: Any, **__: Any) -> Answer:
+        raise ServerUnavailable("desk is not connected")
+
+    monkeypatch.setattr(stage.desk, "call", away)
+    await stage.play()
+    called_off = await stage.now(undo_id)
+    assert called_off.state is State.CANCELLED
+    assert called_off.decision == "I could not look whether it changed since."
+    assert (await stage.now(action.id)).undo_open
 
 
 async def test_an_undo_that_a_person_is_asked_about_goes_by_the_rules_of_that_moment(stage: Scene):
