@@ -123,7 +123,7 @@ def bolt(client: AsyncWebClient, signing_secret: str, me: AuthorizeResult) -> As
     """The Bolt app, without its magic."""
 
     async def authorize(team_id: str | None) -> Any:
-        return me if team_id in (None, me.team_id) else None  # None: another workspace, and never ours
+        return me if team_id == me.team_id else None  # None: another workspace, and never ours
 
     logger = logging.getLogger("slack_bolt.countersign")
     logger.addFilter(_NoBodies())

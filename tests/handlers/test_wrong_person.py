@@ -159,6 +159,28 @@ async def test_in_a_channel_that_another_workspace_made_its_people_are_strangers
     assert edge.desk.notes["a.md"] == "hello"
 
 
+async def test_an_event_that_names_no_workspace_it_was_installed_in_is_not_taken_in(edge: Edge) -> None:
+    event = {
+        "type": "app_mention",
+        "user": SAM,
+        "text": "<@UBOT> write it",
+        "ts": "1.5",
+        "channel": OPS,
+        "team": "T2",
+    }
+    nobody = {"team_id": None, "enterprise_id": "E1", "user_id": "UBOT", "is_bot": True}
+    sent = {
+        "type": "event_callback",
+        "event_id": "E9",
+        "event": event,
+        "team_id": "T2",
+        "authorizations": [nobody],
+    }
+    await edge.send("events_api", sent)
+    assert edge.planner.seen == []
+    assert not edge.ws.by_app(OPS, "1.5")
+
+
 async def test_the_named_approvers_decide_and_the_requester_does_not(edge: Edge) -> None:
     card = await edge.propose("poke", at="a.md")
     before = await card.action()
