@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from gate.rules.unicode_safety import deceptive_positions
+from gate.rules.spelled_out import inline as inline
+from gate.rules.spelled_out import visible as visible
 
 Block = dict[str, Any]
 
@@ -22,8 +22,6 @@ PARAGRAPHS = 20  # of a text that stand apart; Slack takes 50 blocks
 GAP = re.compile(r"\n(?:[ \t]*\n)+")
 ELEMENTS = 40  # elements in one rich text block
 MOST_PIECES = 90  # Slack takes 100 in one section
-# Characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
-SHORT = 4_096
 AHEAD = 200  # characters behind a cut that tell how those before it are shown: the rest of a word, or of an escape
 CODE = re.compile(r"`([^`\n]{1,200})`")
 USER = re.compile(r"[UW][A-Z0-9_]+")
@@ -32,11 +30,6 @@ OWN = re.compile(
     r"<(?:@[UW][A-Z0-9_]+|!subteam\^S[A-Z0-9_]+|#[CG][A-Z0-9_]+|!date\^\d+\^[{}a-z_ ]+\|[A-Z0-9:\- ]+)>"
 )
 
-# Besides what `deceptive_positions` finds: a backslash that reads as one of our escapes, and
-# what breaks a line or moves in it.
-_ESCAPE_OR_RETURN = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})|\r")
-_ESCAPE_OR_BREAK = re.compile(r"\\(?=u\{[0-9A-Fa-f]+\})|[\r\n\t]")
-
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -44,38 +37,6 @@ class Message:
 
     text: str
     blocks: list[Block]
-
-
-def visible(text: str, *, lines: bool = True) -> str:
-    r"""The text with every character that is not what it looks like written as \u{hex}; newlines and tabs stay with
-    `lines`.
-
-    Reversible: a backslash that would read as such an escape is itself written as \u{5c}.
-    """
-    if text.isascii() and text.isprintable() and "\\u{" not in text:
-        return text  # nearly all that is shown, in a hundredth of the time
-    return _spelled_out_before(text, lines) if len(text) <= SHORT else _spelled_out(text, lines)
-
-
-def _spelled_out(text: str, lines: bool) -> str:
-    own = _ESCAPE_OR_RETURN if lines else _ESCAPE_OR_BREAK
-    odd = [*deceptive_positions(text), *(match.start() for match in own.finditer(text))]
-    if not odd:
-        return text
-    shown = list(text)
-    spelled = {char: f"\\u{{{ord(char):x}}}" for char in {text[index] for index in odd}}
-    for index in odd:
-        shown[index] = spelled[text[index]]
-    return "".join(shown)
-
-
-# One card asks some ten times for the same text: whether it fits, whether it is shown whole, in each of its places.
-_spelled_out_before = lru_cache(maxsize=256)(_spelled_out)
-
-
-def inline(text: str) -> str:
-    """Visible, and on one line."""
-    return visible(text, lines=False)
 
 
 def one_line(text: str) -> str:

@@ -13,6 +13,7 @@ from gate.rules.action import Action, Outcome, Preview
 from gate.rules.action_states import State
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
+from gate.rules.spelled_out import visible
 from gate.rules.undo_privacy import told_args
 from gate.tasks.review_queue import pending_of_action
 from handlers.api import models
@@ -116,12 +117,17 @@ def preview(seen: Preview, prose: str = "", most: int | None = None) -> models.P
 
 
 def preview_text(seen: Preview, left_out: int = 0) -> str:
-    """A preview as plain text: the same facts as on the card. `left_out`: of its facts and affected things. No name of
-    others begins a line, and of a longer text of theirs each line but the first is set in."""
+    """A preview as plain text: the same facts as on the card. `left_out`: of its facts and affected things. What is not
+    what it looks like is spelled out, as on the card: a terminal would obey it."""
+    return visible(_as_shown(seen, left_out))
+
+
+def _as_shown(seen: Preview, left_out: int = 0) -> str:
+    """No name of others begins a line, and of a longer text of theirs each line but the first is set in."""
     facts = (f"{_on_one(fact.label)}: " + "\n    ".join(fact.value.splitlines()) for fact in seen.facts)
     lines = [_on_one(seen.summary), *facts]
     if seen.diff:
-        lines += ["", seen.diff]
+        lines += ["", *(f"    {line}" for line in seen.diff.splitlines())]
     lines += [
         f"- {_on_one(a.name)}" + (f" ({a.size} bytes)" if a.size is not None else "") for a in seen.affected
     ]
@@ -161,7 +167,7 @@ def as_text(one: Action) -> str:
         f"{one.name} ({one.cls}, risk {one.risk}): {one.state}",
         one.reason,
         "",
-        preview_text(one.preview),
+        _as_shown(one.preview),
     ]
     if one.state is State.PREPARED:
         lines += ["", f"Waits for {plain_text(deciders(one))} until {one.expires_at:%Y-%m-%d %H:%M:%S} UTC."]
@@ -171,4 +177,4 @@ def as_text(one: Action) -> str:
         lines += ["", f"Review of its result: {review}{by}."]
     if known:
         lines += ["", plain_text(known.text)]
-    return "\n".join(lines) + "\n"
+    return visible("\n".join(lines)) + "\n"

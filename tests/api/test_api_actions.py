@@ -302,6 +302,21 @@ async def test_the_preview_comes_as_text_where_that_is_asked_for(api: Api) -> No
     assert "Waits for" in text
 
 
+async def test_what_a_terminal_would_obey_is_spelled_out_in_the_preview_as_text(api: Api) -> None:
+    """Else a text could clear the screen, and write the preview of another call in its place."""
+    agent = await api.agent()
+    content = "\x1b[H\x1b[2J\x1b[1G\x1b[KWrite notes.md\x1b[8m\u202e\u200b\nCan be undone: yes"
+    made = await agent.post(
+        "/actions", {"tool": "desk.write", "arguments": {"path": "pay.md", "content": content}}, 201
+    )
+    async with agent.raw("GET", f"/actions/{made['action']['id']}", Accept="text/plain") as response:
+        text = await response.text()
+    for shown in (text, made["action"]["preview"]["text"]):
+        assert not {"\x1b", "\u202e", "\u200b"} & set(shown)
+        assert "\\u{1b}[2J" in shown
+        assert shown.splitlines().count("Can be undone: yes") <= 1
+
+
 async def test_an_agent_proposes_only_in_its_own_channels(api: Api) -> None:
     agent = await api.agent()
     for place in (

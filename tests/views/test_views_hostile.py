@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.rules import spelled_out
 from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
 from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
@@ -24,7 +25,7 @@ from tests.actions import but
 from tests.tasks import having
 from tests.views.samples import INVERSE, NOW, action, opened, parts, sent
 from tests.views.task_samples import plan, step, task
-from views import block_kit, lists, modals, notices, rendering
+from views import lists, modals, notices, rendering
 from views.block_kit import clip, escape, escaped, fits_line, inline, mention, mrkdwn, shortened, visible
 from views.card import card
 from views.edit_form import blocks, field_errors
@@ -280,7 +281,7 @@ def longest(seen: list[int], text: str) -> Iterator[int]:
 )
 def test_of_a_long_text_no_more_is_gone_through_than_is_shown(pump: str, monkeypatch: pytest.MonkeyPatch):
     seen: list[int] = []
-    monkeypatch.setattr(block_kit, "deceptive_positions", partial(longest, seen))
+    monkeypatch.setattr(spelled_out, "deceptive_positions", partial(longest, seen))
     talked = having(task(TaskState.TALKING), flow=Flow.TALK, requirements=(pump * 20_000,) * 30, attempts=1)
     rendering.cards(talked)
     assert max(seen) <= 1_000
