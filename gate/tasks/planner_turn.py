@@ -135,7 +135,7 @@ async def _next_reply(world: World, turn: Turn) -> tuple[Turn, Task | None] | No
         if task
         else PlannerContext(turn.text)
     )
-    pending = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
+    pending = await _pending(world, turn)
     try:
         said = await _asked(world, turn, brief, pending)
     except PlannerInterrupted:
@@ -344,7 +344,7 @@ async def _other(world: World, turn: Turn, task: Task | None, reply: object) -> 
         await _note(world, turn, index, "talk" if talk else "text", body, turn.requester if alone else "")
         return CallReport(0, "succeeded", "")
     if isinstance(reply, ListPending):
-        await _note(world, turn, index, "pending", {})
+        await _note(world, turn, index, "pending", {}, turn.requester)
         return CallReport(0, "succeeded", "")
     if isinstance(reply, CancelPending):
         return await _withdraw(world, turn, reply)
@@ -370,10 +370,26 @@ def _has_card(action: Action) -> bool:
     return action.state is State.SUCCEEDED and bool(action.task)
 
 
+async def _pending(world: World, turn: Turn) -> tuple[Action, ...]:
+    """What waits in the thread of whoever asks; of an agent's task only what is its own, as its answer may tell it."""
+    found = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
+    if found and await _is_of_agent(world, turn):
+        return tuple(action for action in found if action.task == turn.task)
+    return found
+
+
+async def _is_of_agent(world: World, turn: Turn) -> bool:
+    return bool(turn.task) and turn.task in await world.ledger.grants.of_agents({turn.task})
+
+
 async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallReport:
-    """The planner may withdraw what the requester of this very turn has pending: that is always safe."""
+    """The planner may withdraw what the requester of this very turn has pending: that is always safe. In an agent's
+    task only what is of that task: its token may withdraw no more."""
     action = await world.ledger.action(reply.action)
-    if action is None or action.requester != turn.requester:  # an admin may cancel more, a planner may not
+    theirs = (
+        action is not None and action.requester == turn.requester
+    )  # an admin may cancel more, a planner may not
+    if action is None or not theirs or (action.task != turn.task and await _is_of_agent(world, turn)):
         return CallReport(0, "refused", "They have no such action.", author=CODE)
     ref = Ref(action.id, action.version, action.receipt[:16])
     said = await cancel(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import product
@@ -16,7 +16,7 @@ from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
 from gate.rules.action_states import State
 from gate.rules.grants import Grant
-from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
+from gate.rules.planner_port import Call, CancelPending, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Task
 from gate.tasks import plan
@@ -373,6 +373,31 @@ async def test_only_of_what_is_stored_is_it_noted_who_proposed_it(api: Api) -> N
     ids = {line.entry.action for line in lines} | {task["id"]}
     assert len(ids - {""}) == 8
     assert set(await api.services.tokens.makers(ids)) == {action["id"], task["id"]}
+
+
+async def test_an_agents_task_is_told_of_and_withdraws_nothing_that_is_not_its_own(api: Api) -> None:
+    """Its answer is told to the agent, and the token may withdraw nothing else over the API, either."""
+    ann, agent, other = await api.client(), await api.agent(), await api.agent()
+    task = await agent.post("/tasks", {"text": "hello"}, 201)
+    await api.gate.play(timers=True)
+    theirs = (await other.post("/actions", NEW, 201))["action"]
+    hers = (await ann.post("/actions", {**NEW, "session_id": task["session_id"]}, 201))["action"]
+    seen = list[Sequence[Action]]()
+    reply = api.gate.planner.reply
+
+    async def replied(turn: Any, brief: Any, pending: Sequence[Action]) -> Any:
+        seen.append(pending)
+        return await reply(turn, brief, pending)
+
+    api.gate.planner.reply = replied  # type: ignore[method-assign]
+    for one in (hers, theirs):
+        api.gate.planner.script = [CancelPending(one["id"]), Say("withdrew it")]
+        sent = {"text": "withdraw all that waits here", "session_id": task["session_id"]}
+        await agent.post("/tasks", sent, 201)
+        await api.gate.play(timers=True)
+        assert (await ann.get(f"/actions/{one['id']}"))["state"] == "prepared"
+    assert seen
+    assert not any(seen)
 
 
 @pytest.mark.parametrize("tool", ["desk.write", "desk.look"])

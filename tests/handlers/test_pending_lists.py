@@ -11,6 +11,7 @@ import pytest
 
 from gate.rules.action import Session
 from gate.rules.action_states import State
+from gate.rules.planner_port import Done, ListPending
 from gate.rules.task import Assessment
 from gate.rules.task_states import TaskState
 from handlers.slack.payloads import Click
@@ -440,3 +441,10 @@ async def test_what_is_over_or_of_another_workspace_is_not_listed(http: Edge) ->
     assert (await listed(http, "/pending")).text == "Nothing waits for a decision."
     assert await http.ledger.tasks_of(Session(TEAM, OPS, story.said.ts))
     assert await http.ledger.tasks_awaiting_answer("T9", ANN) == ()
+
+
+async def test_who_asks_in_words_what_waits_is_told_what_waits_for_them(http: Edge) -> None:
+    await http.propose("poke", at="a.md")
+    story = await begun(http, ListPending(), Done(), assessment=Assessment(10, 1), text="show me what waits")
+    told = [m.text for m in http.ws.messages(OPS) if m.thread_ts == story.said.ts and m.visible_to == ANN]
+    assert told == ["1 waiting"]
