@@ -16,6 +16,9 @@ BRACES = re.compile(r"\{([^{}\s\":]*)\}")
 LOOSE_BRACES = re.compile(r"\{([^{}\":\n]*)\}")
 ATTRIBUTE = re.compile(r"\w+(\.\w+)+")  # {self.key} is code
 CLASS = re.compile(r"\[!?(?:\[:[a-z]{1,10}:\]){1,10}\]")
+CLASS_OF_ONE = re.compile(
+    r"\[([._-])\]|(?:(?<=/)|(?<![^\s]))\[([a-z])\](?=\w)"
+)  # of a letter where a name begins
 RANGE = re.compile(r"\{(?:(\w\.\.\w)|-?\d{1,9}\.\.-?\d{1,9})(?:\.\.-?\d{1,9})?\}")
 EXTENDED = re.compile(r"[@?*+]\(([^()\n]*)\)")
 MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names
@@ -154,6 +157,7 @@ def _in_one_notation(pattern: str) -> str:
         pattern = RANGE.sub(lambda found: "?" if found[1] else "*", pattern)
     if "[" in pattern:
         pattern = CLASS.sub("?", pattern.replace("[^", "[!"))
+        pattern = CLASS_OF_ONE.sub(r"\1\2", pattern)
     return (
         EXTENDED.sub(lambda found: "{" + found[1].replace("|", ",") + "}", pattern)
         if "(" in pattern

@@ -13,8 +13,8 @@ from tests.cpu_time import seconds
 COPIES = """id_rsa.ba?.gz|id_rsa.*.gz|id_rsa.b*.g*|id_rsa.0*|id_rsa.[0-9]|id_rsa.ol?.1|id_rsa.rpm*|id_rsa.r*|id_rsa.dis*
     id_rsa.of?|id_rsa.dpkg*|id_rs?.b*.gz|server.key.b*.gz|secrets.yml.b*.gz|.netrc.rpm*|credentials.json.dis*|.env.b*.gz
     terraform.tfstate.b*.gz|*.pem.[0-9]|*.pem.b*.gz|*.pem.dis*|**/*.pem.b*.gz|keys/id_rsa.2024*.gz|.env.o*.1
-    id_rsa (?)|id_rsa (*|id_rsa ([0-9])|id_rsa (cop?)|id_rsa cop?|id_rsa - cop?|keys/id_rsa (?)|.env - (c*)"""
-OTHERS = """*.py|report.*|notes.b*|notes.b*.gz|report.ba?.gz|log*.*.gz|access*.b*.gz|*.log.[0-9]|*.log.[0-9].gz
+    id_rsa[.]bak|server[.]key|.env[.]bak.gz|[i]d_rsa|id_rsa (?)|id_rsa (*|id_rsa ([0-9])|id_rsa (cop?)|id_rsa cop?|id_rsa - cop?|keys/id_rsa (?)|.env - (c*)"""
+OTHERS = """server[0].key|tls[k].key|a[.]py|[n]otes.md|*.py|report.*|notes.b*|notes.b*.gz|report.ba?.gz|log*.*.gz|access*.b*.gz|*.log.[0-9]|*.log.[0-9].gz
     credentials_*.py|credentials.*.md|id_rsa*.pub|id_rsa.pub.b*|app-*.tar.gz|*.*.gz|*.b*|*config.d*|a[0-9].txt
     dump.sql.b*.gz|report (?)|report (*).pdf|notes cop?|What is in (?)|import.meta?.env|f(x[0])
     the credentials (?)|who can read the key (*)?|rotate id_rsa (when?)|x.y (*args)"""
