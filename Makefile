@@ -20,7 +20,7 @@ PYTHON ?= $(or $(call choose,$(WHOLE)),$(call choose,$(NEW)))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run embeddings setup test lint types browser programs soak bench lock
+.PHONY: run embeddings setup test lint types compiled browser programs soak bench lock
 
 run: $(RUNTIME)
 	@exec $(PY) -m bot demo
@@ -57,13 +57,18 @@ embeddings: $(RUNTIME)
 # What does not wait for each other is done side by side: installing, then checking.
 test:
 	@$(MAKE) --no-print-directory -j2 setup programs
-	@$(MAKE) --no-print-directory -j2 lint types
+	@$(MAKE) --no-print-directory -j3 lint types compiled
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --slow $(SLOW) $(ARGS)
 
 lint: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m tests.dead_code
+
+# The tests' assertions are rewritten here, and not by each of pytest's workers once more. What cannot be collected is told
+# by the run itself.
+compiled: setup
+	@$(PY) -m pytest --collect-only -q >/dev/null 2>&1 || true
 
 # mypy gives up with status 2 where a worker of it takes 3 s to start, as on a full machine: then one process does it.
 types: setup

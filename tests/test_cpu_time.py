@@ -13,6 +13,7 @@ def times(number: int) -> None:
         fixed_work()
 
 
+@pytest.mark.slow
 def test_a_machine_of_half_the_speed_takes_half_of_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     here = cpu_seconds(fixed_work, 20)
     monkeypatch.setattr(cpu_time, "REFERENCE", here / 2)
@@ -25,6 +26,7 @@ def test_a_quicker_machine_makes_no_limit_stricter(monkeypatch: pytest.MonkeyPat
     assert slowness() == 1
 
 
+@pytest.mark.slow
 def test_what_takes_longer_than_its_limit_on_the_same_machine_fails() -> None:
     limit = cpu_seconds(fixed_work, 20) * 10 / slowness()
     with pytest.raises(AssertionError, match="on this machine"), within(limit):

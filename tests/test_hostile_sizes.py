@@ -376,6 +376,7 @@ THINGS: dict[str, Callable[[int], Json]] = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("make", THINGS.values(), ids=THINGS)
 def test_no_things_that_a_server_tells_of_take_long_to_become_a_card(make: Callable[[int], Json]) -> None:
     capture = {"a": {"items": largest(make, ANSWER)}}
@@ -403,6 +404,7 @@ WRITTEN = ToolSpec(
 )
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "repeated", ["\x85", "\r", "\u2028", "\x0b", "a\u0301", "\u0336_", "\u0301\x85", "\u202ea\u0431\n"]
 )
@@ -425,6 +427,7 @@ def test_no_text_that_stands_in_a_file_makes_its_card_or_that_of_a_plan_slow(rep
     assert len(preview.diff) < 2 * len(capture["a"]["text"]) + 1_000
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("repeated", ["word ", "\x85", "a\u0301"])
 @pytest.mark.parametrize(
     "size", [9_000, 230_000]

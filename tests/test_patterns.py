@@ -80,6 +80,7 @@ def test_no_pattern_of_a_room_takes_more_than_linear_time(room: str) -> None:
     assert slow == {}
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("where", THROUGH)
 def test_a_pattern_that_could_is_kept_from_such_texts(where: str) -> None:
     used, _ = collected()

@@ -58,6 +58,7 @@ def test_postgres_listens_on_no_network(postgres: Postgres) -> None:
         assert line.execute("SHOW listen_addresses").fetchone() == ("",)
 
 
+@pytest.mark.slow
 def test_postgres_dies_with_the_tests_and_leaves_nothing(postgres: Postgres) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True

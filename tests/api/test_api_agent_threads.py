@@ -43,6 +43,7 @@ async def of_another_task(api: Api, agent: Client) -> str:
     return str((await other.post("/tasks", {"text": "write it"}, 201))["session_id"])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("path", ROUTES)
 @pytest.mark.parametrize("of", [of_people, of_nobody, of_its_person, of_other_calls, of_another_task])
 async def test_an_agent_names_no_thread_that_it_did_not_open(
@@ -56,6 +57,7 @@ async def test_an_agent_names_no_thread_that_it_did_not_open(
     assert ((await agent.get("/tasks"))["tasks"], (await agent.get("/actions"))["actions"]) == ([], [])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("path", ROUTES)
 @pytest.mark.parametrize("of", [of_people, of_nobody, of_its_person, of_other_calls, of_another_task])
 async def test_a_persons_token_names_any_thread_of_its_channels(

@@ -39,6 +39,7 @@ async def now(api: Api, task_id: str) -> Task:
     return task
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", YES)
 async def test_a_yes_approves_no_plan_of_an_agent(api: Api, word: str) -> None:
     task = await asked(api, PLAN)

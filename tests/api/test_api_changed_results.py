@@ -43,6 +43,7 @@ async def look_held(api: Api, agent: Client, ann: Client) -> tuple[Any, Any]:
     return made, await line_of(ann)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("how", HOWS)
 async def test_no_answer_of_the_api_has_the_old_content(api: Api, how: str) -> None:
     agent, ann = await api.agent(), await api.client()
@@ -67,6 +68,7 @@ async def test_no_answer_of_the_api_has_the_old_content(api: Api, how: str) -> N
     assert told[0]["result_review"] == "edited"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("how", HOWS)
 async def test_neither_part_of_a_tool_result_over_mcp_has_it(api: Api, how: str, mode: str) -> None:
@@ -99,6 +101,7 @@ async def test_an_agent_whose_task_it_was_gets_nothing_of_it_of_a_step(api: Api,
     assert CLEAN in told[0]["plan"]["steps"][0]["result"]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("how", HOWS)
 async def test_a_model_is_told_what_was_released_and_nothing_else(api: Api, how: str) -> None:
     stage = api.gate

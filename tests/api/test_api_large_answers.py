@@ -52,6 +52,7 @@ def large() -> Preview:
     return replace(action().preview, facts=MANY, affected=touched)
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("state", ["pending", "all"])
 async def test_a_page_ends_before_its_actions_are_too_large_together(api: Api, state: str) -> None:
     ids = await insert(api, 5, preview=large())

@@ -39,6 +39,7 @@ async def now(api: Api, task_id: str) -> Task:
     return task
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("reviewed", [None, Phase.BEFORE, Phase.AFTER], ids=str)
 async def test_an_agent_is_told_nothing_of_what_its_person_typed_into_a_private_step(
     api: Api, reviewed: Phase | None

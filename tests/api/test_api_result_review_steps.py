@@ -83,6 +83,7 @@ async def ways(agent: Client, path: str, task: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("first", "how", "word"),
     [("look", "release", "released"), ("write", "edit", "edited"), ("write", "reject", "rejected")],

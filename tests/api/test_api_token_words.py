@@ -160,6 +160,7 @@ def test_every_route_that_changes_something_is_known_to_take_words_or_none() -> 
     assert changing == {*WORDS, *NO_WORDS}
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("send", [one for sends in WORDS.values() for one in sends])
 async def test_words_of_a_token_count_as_those_of_others(api: Api, send: Send) -> None:
     await send(api, await api.client())

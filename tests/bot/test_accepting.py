@@ -104,6 +104,7 @@ def test_one_address_may_open_many_connections_at_once_and_then_as_many_each_sec
     assert 9_000 < allowed < 11_000
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("addresses", "each"), [(2, 666), (10, 181), (100, 19), (1_000, 1)])
 def test_the_more_addresses_open_what_they_can_the_fewer_each_has_and_another_is_let_in(
     addresses: int, each: int, clock: Clock

@@ -141,6 +141,7 @@ async def test_whoever_has_the_old_key_cannot_go_on_with_it(tmp_path: Path) -> N
     await with_engine(settings, forged)
 
 
+@pytest.mark.slow
 async def test_a_rotation_that_was_cut_off_is_finished_or_forgotten_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

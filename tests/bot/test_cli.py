@@ -179,6 +179,7 @@ def test_a_tail_cut_off_with_its_head_is_found_by_an_earlier_head(run: Run, home
     assert said.startswith("BROKEN: entry 3")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("anchor", [["--head", "ab"], ["--count", "3"], ["--head", "z" * 64, "--count", "1"]])
 def test_half_a_head_is_no_head(run: Run, anchor: list[str]) -> None:
     run("migrate")
@@ -289,6 +290,7 @@ def test_recipes_that_are_not_there_are_said_with_those_that_are(run: Run, home:
     ) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_changed_tool_is_shown_until_somebody_has_read_it(run: Run, home: Path) -> None:
     run("migrate")
     code, said, _ = run("tools", "review", "files", "--yes", "--by", "ann")

@@ -181,6 +181,7 @@ async def test_a_crowd_goes_on_though_others_never_stop(monkeypatch: pytest.Monk
     await ben
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("other", "rests"), [("ben", True), ("", False), ("ann", False)])
 async def test_a_crowd_rests_between_its_runs_while_somebody_else_asks(
     other: str, rests: bool, monkeypatch: pytest.MonkeyPatch

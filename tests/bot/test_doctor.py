@@ -58,6 +58,7 @@ async def test_all_is_well(settings: Settings) -> None:
     assert not (settings.home / "audit.key").exists()
 
 
+@pytest.mark.slow
 async def test_settings_that_name_no_server(settings: Settings) -> None:
     told = await unwell(replace(settings, servers=()))
     assert told == {"MCP servers": NO_SERVERS}
@@ -198,6 +199,7 @@ async def test_a_postgresql_database_is_migrated_by_hand(settings: Settings, pos
     assert told.sentence == "its tables are of another version: run `python -m bot migrate`"
 
 
+@pytest.mark.slow
 async def test_a_model_that_answers_and_one_that_does_not(settings: Settings) -> None:
     async with ModelStub([says("Yes."), fails(401), fails(503)]) as stub:
         planned = replace(settings, model=stub.config())

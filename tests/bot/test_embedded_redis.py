@@ -98,6 +98,7 @@ def test_a_clean_stop_leaves_no_process_and_no_directory_and_can_be_repeated(tmp
     assert not answers(running.url)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_it_dies_with_its_parent(tmp_path: Path, deadly: signal.Signals) -> None:
     parent = subprocess.Popen(

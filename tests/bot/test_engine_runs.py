@@ -90,6 +90,7 @@ async def test_a_run_is_carried_out_with_its_arguments_on_the_loop_that_asked(da
         assert loops == [asyncio.get_running_loop()]
 
 
+@pytest.mark.slow(but=1)
 async def test_a_run_is_rolled_back_with_the_transaction_that_asked_for_it(database_url: str) -> None:
     async with started(database_url) as engine:
         async with engine.ledger.connect() as conn:
@@ -121,6 +122,7 @@ async def test_a_delayed_run_waits_until_it_is_due(database_url: str) -> None:
         assert await engine.pending("late")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "error", [Unavailable(), sa.exc.OperationalError("", {}, Exception()), ConnectionResetError()]
 )
@@ -135,6 +137,7 @@ async def test_a_transient_error_is_tried_again(sqlite_url: str, error: Exceptio
         assert len(engine.calls) == 3
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("error", [ValueError("no such card"), asyncio.CancelledError(), Unavailable()])
 async def test_a_lasting_error_ends_the_run_and_is_logged_once(
     sqlite_url: str, error: BaseException, caplog: pytest.LogCaptureFixture

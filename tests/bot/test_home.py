@@ -33,6 +33,7 @@ def wide(folder: Path) -> list[str]:
     )
 
 
+@pytest.mark.slow
 async def test_nothing_that_a_running_service_makes_in_its_home_can_be_read_by_others(tmp_path: Path) -> None:
     place = tmp_path / "home"
     place.mkdir()

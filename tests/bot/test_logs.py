@@ -147,6 +147,7 @@ sys.exit(cli.main(said))
 """
 
 
+@pytest.mark.slow
 def test_at_debug_no_library_and_no_traceback_says_a_secret(tmp_path: Path) -> None:
     """In a process of its own, as it is started, with every place where settings hold a secret."""
     names = (

@@ -83,6 +83,7 @@ async def test_a_slow_planner_keeps_neither_a_stop_nor_another_thread_waiting(tm
         assert not planner.go.is_set()
 
 
+@pytest.mark.slow
 async def test_a_message_and_a_click_are_one_workflow_each_besides_their_cards(tmp_path: Path) -> None:
     async with slowly(tmp_path) as (product, _):
         ann = product.ws.as_(ANN)

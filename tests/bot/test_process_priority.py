@@ -54,6 +54,7 @@ def test_a_worker_leaves_the_processor_to_the_web_process() -> None:
     assert went_back("worker", WORKER_NICE="3") == left(3)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_stays_where_it_is() -> None:
     assert went_back("worker", WORKER_NICE="0") == 0
 

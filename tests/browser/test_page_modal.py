@@ -70,6 +70,7 @@ async def test_a_modal_can_be_closed(fake: FakeWorkspace, open_page: OpenPage, h
     assert fake.posts == [("/ui/close", {"as": "U_ANN", "view_id": "V1"})]
 
 
+@pytest.mark.slow
 async def test_every_kind_of_field_sends_what_slack_would(fake: FakeWorkspace, open_page: OpenPage):
     initial = {"text": plain("Append"), "value": "append"}
     fake.more["modal"] = view(

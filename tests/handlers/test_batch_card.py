@@ -135,6 +135,7 @@ async def test_nobody_else_confirms_any_of_them(http: Edge) -> None:
     assert made.card.text.startswith("3 changes prepared")
 
 
+@pytest.mark.slow
 async def test_a_press_on_what_has_changed_since_confirms_nothing(http: Edge) -> None:
     made = await several(http)
     rows = [b for b in made.card.blocks or [] if b["type"] == "actions"]

@@ -42,6 +42,7 @@ async def test_a_call_that_takes_long_is_shown_to_run(http: Edge, monkeypatch: p
     await card.shows("Done")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", ["draw", "draw_task", "post"])
 async def test_a_run_that_an_earlier_version_left_asks_for_its_card(http: Edge, name: str) -> None:
     card = await http.propose("write", path="a.md", content="hello")

@@ -133,6 +133,7 @@ async def test_a_member_of_a_shared_card_goes_on_in_direct_messages(private: Edg
     assert private.desk.notes["b.md"] == "hello"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("method", "fault"),
     [
@@ -216,6 +217,7 @@ async def test_the_record_in_a_thread_tells_nobody_why_a_private_call_was_reject
     assert "98,000" not in seen
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("how", ["changed", "failing"])
 async def test_the_record_in_a_thread_tells_nobody_why_a_private_call_was_called_off(
     private: Edge, monkeypatch: pytest.MonkeyPatch, how: str

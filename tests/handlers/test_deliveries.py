@@ -14,6 +14,7 @@ from workspace.faults import Duplication
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("duplication", ["twice", "late", "everywhere"])
 async def test_a_mention_that_comes_again_is_handled_once(edge: Edge, duplication: Duplication) -> None:
     edge.ws.faults.duplicate("app_mention", duplication)

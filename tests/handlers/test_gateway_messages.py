@@ -125,6 +125,7 @@ def test_the_texts_in_the_meta_of_a_message_are_bounded(method: str, name: str) 
         assert "32,768 characters" in str(found)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
 def test_no_large_field_of_a_request_reaches_the_sdk(fill: Any) -> None:
     count = MOST_BYTES // (len(json.dumps(fill)) + 12)

@@ -93,6 +93,7 @@ async def test_help_is_always_the_same(edge: Edge, text: str) -> None:
     assert (await listed(edge, "/countersign", text)).text == "How to work with me"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("word", "says"),
     [

@@ -73,6 +73,7 @@ async def test_a_private_result_is_shown_to_its_person_alone(http: Edge) -> None
     assert "line 1" not in told
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("value", [f"{'n' * 26}.1.0", f"{'o' * 26}.1.0", f"{'m' * 26}.7.0"])
 async def test_no_other_message_and_no_other_number_shows_it(http: Edge, value: str) -> None:
     await posted(http)

@@ -115,6 +115,7 @@ async def test_thanks_in_the_thread_take_the_question_off_the_card(edge: Edge) -
     assert len(messages(edge, card.said.ts)) == 1
 
 
+@pytest.mark.slow
 async def test_what_was_taken_back_is_not_asked_about_and_its_card_says_so(edge: Edge) -> None:
     card = await written(edge)
     await card.click("undo")

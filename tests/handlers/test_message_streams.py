@@ -142,6 +142,7 @@ async def test_the_whole_answer_is_on_the_record_before_its_first_part_is_sent(h
     assert watching.read.body["text"] == LONG
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "code", ["unknown_method", "not_allowed", "missing_scope", "channel_type_not_supported"]
 )

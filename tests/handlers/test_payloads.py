@@ -40,6 +40,7 @@ PARSERS: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(BODIES)
 def test_nothing_but_malformed_is_ever_raised(body: dict[str, Any]) -> None:
     for read in PARSERS:

@@ -68,6 +68,7 @@ async def state_of(story: Story) -> TaskState:
     return (await story.task()).state
 
 
+@pytest.mark.slow
 async def test_actions_plans_questions_and_held_results_are_listed_with_their_cards(
     edge: Edge,
 ) -> None:
@@ -90,6 +91,7 @@ async def test_actions_plans_questions_and_held_results_are_listed_with_their_ca
     assert (await listed(edge, "/pending")).text == "4 waiting"
 
 
+@pytest.mark.slow
 async def test_each_entry_says_when_it_expires_and_a_pause_waits_for_as_long_as_they_like(http: Edge) -> None:
     await begun(http, assessment=UNCLEAR)
     plan = await begun(http, PLAN)
@@ -252,6 +254,7 @@ async def test_app_home_is_renewed_after_a_plan_was_cancelled_and_a_question_ans
     await edge.ws.wait_for(lambda: "Question: " not in said_in(edge.ann.home), AGES)
 
 
+@pytest.mark.slow
 async def test_a_paused_task_is_listed_and_stopped_from_the_list(http: Edge) -> None:
     story = await begun(http, PLAN)
     await story.click("plan", "plan_stepwise")
@@ -293,6 +296,7 @@ async def test_an_approver_rejects_with_a_reason_from_their_home(http: Edge) -> 
     await http.ws.wait_for(lambda: "Nothing waits for a decision." in said_in(http.ws.as_(BEN).home), AGES)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("button", "told"),
     [
@@ -318,6 +322,7 @@ async def test_a_button_of_somebody_elses_list_decides_nothing(http: Edge, butto
     assert (await action.action(), await story.task()) == before
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("button", ["plan_approve", "plan_stepwise", "task_resume", "task_submit"])
 async def test_a_yes_to_a_plan_or_a_pause_counts_in_no_list_of_ours_or_of_others(
     http: Edge, button: str
@@ -380,6 +385,7 @@ async def test_a_list_longer_than_a_message_counts_the_rest_and_shows_it_page_by
     assert len(edge.ws.messages(OPS)) == before
 
 
+@pytest.mark.slow
 async def test_app_home_shows_the_rest_of_a_long_list_page_by_page(http: Edge) -> None:
     await fourteen(http)
     view = await home_of(http, BEN)
@@ -392,6 +398,7 @@ async def test_app_home_shows_the_rest_of_a_long_list_page_by_page(http: Edge) -
     await http.ws.wait_for(lambda: named(ben.home) == ALL[:12], AGES)
 
 
+@pytest.mark.slow
 async def test_a_page_that_is_no_more_is_the_last_one_and_a_forged_one_shows_nothing_of_others(
     http: Edge,
 ) -> None:

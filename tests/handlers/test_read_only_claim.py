@@ -191,6 +191,7 @@ async def test_it_is_not_offered_of_what_shows_a_sign_of_more(
     assert KIND not in choices(card)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "rule",
     [

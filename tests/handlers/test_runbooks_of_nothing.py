@@ -62,12 +62,14 @@ async def test_a_runbook_whose_file_is_not_there_is_one_sentence(
     assert product.names() == before
 
 
+@pytest.mark.slow
 async def test_a_runbook_that_finds_nothing_is_one_sentence(product: Product) -> None:
     assert "nothing was found, so there is nothing to do." in await answer(
         product, "run clean-up-secrets for reports"
     )
 
 
+@pytest.mark.slow
 async def test_a_runbook_whose_files_are_there_is_a_plan(product: Product) -> None:
     ts = await said(product, "run archive-quarter for q3")
     await product.ws.wait_for(having(product, ts, "plan_approve"), 40)

@@ -359,6 +359,7 @@ def closed(edge: Edge, count: int) -> bool:
     return sum("question_answer" not in json.dumps(m.blocks) for m in questions(edge)) >= count
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -380,6 +381,7 @@ async def test_what_cannot_be_shown_is_declined_in_words(http: Edge, hostile: Fo
     assert len(told) == 1
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "words",
     ["<!channel> <@U_BEN> <https://evil.example|here> *bold* `code`", "A\u202eB\u200b", "x" * 100_000],

@@ -99,6 +99,7 @@ async def test_an_answer_to_one_person_comes_in_the_end(hasty_http: Edge, fault:
     await hasty_http.settled()
 
 
+@pytest.mark.slow(but=2)
 @EVERY
 async def test_a_hint_that_cannot_be_shown_breaks_nothing(hasty_http: Edge, fault: str) -> None:
     card = await write(hasty_http)
@@ -108,6 +109,7 @@ async def test_a_hint_that_cannot_be_shown_breaks_nothing(hasty_http: Edge, faul
     assert card.text == "Wrote a.md"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "fault",
     [Refused("expired_trigger_id"), ServerError(), BadGateway(), Dropped(), RateLimited(1), Silent()],
@@ -151,6 +153,7 @@ async def test_a_card_that_slack_refuses_becomes_one_without_buttons(http: Edge,
     assert "Nothing can be confirmed from this message." in card.text
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("code", ["channel_not_found", "is_archived", "not_in_channel", "restricted_action"])
 async def test_who_asked_is_told_once_of_a_card_that_can_stand_nowhere(http: Edge, code: str) -> None:
     http.ws.faults.on("chat.postMessage", Refused(code))

@@ -132,6 +132,7 @@ async def test_what_slack_said_within_a_minute_is_known_without_a_look_at_the_re
     assert [one for one in sent if "people" in one]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("fault", SILENT, ids=repr)
 async def test_a_silent_slack_is_no_answer(hasty_http: Edge, fault: Fault, no_traceback: None) -> None:
     hasty_http.ws.faults.on("users.info", fault, times=2)
@@ -141,6 +142,7 @@ async def test_a_silent_slack_is_no_answer(hasty_http: Edge, fault: Fault, no_tr
     assert (await hasty_http.people.known(TEAM, ANN)).id == ANN
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("fault", SILENT, ids=repr)
 async def test_a_silent_list_of_a_group_is_no_answer(hasty_http: Edge, fault: Fault) -> None:
     hasty_http.ws.faults.on("usergroups.users.list", fault)
@@ -154,6 +156,7 @@ async def test_a_group_that_is_gone_has_no_members(http: Edge) -> None:
     assert (await http.people.fresh(TEAM, BEN)).groups == frozenset()
 
 
+@pytest.mark.slow
 async def test_a_slow_slack_keeps_no_click_waiting(http: Edge, no_traceback: None) -> None:
     card = await http.propose("write", path="a.md", content="hello")
     http.ws.faults.on("users.info", Silent())

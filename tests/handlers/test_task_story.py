@@ -79,6 +79,7 @@ async def test_a_plan_is_approved_runs_and_is_judged(edge: Edge) -> None:
     assert "says that this meets their needs" in story.text("satisfaction")
 
 
+@pytest.mark.slow
 async def test_steps_are_told_in_the_past_once_they_are_done(http: Edge) -> None:
     story = await begun(http, proposes(look("a.md"), write("b.md"), shred("c.md")))
     http.desk.notes |= {"a.md": "old", "c.md": "old"}
@@ -199,6 +200,7 @@ async def test_everything_of_a_long_plan_can_be_seen(http: Edge) -> None:
     assert len(waiting) == 1
 
 
+@pytest.mark.slow
 async def test_a_failed_step_pauses_and_is_tried_again_with_what_is_said(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md"), write("b.md")))
     http.desk.behave = "says no"
@@ -213,6 +215,7 @@ async def test_a_failed_step_pauses_and_is_tried_again_with_what_is_said(http: E
     assert not story.has("pause") or task.pauses > 1
 
 
+@pytest.mark.slow
 async def test_a_failed_step_is_skipped_or_ends_the_task(http: Edge) -> None:
     story = await begun(http, proposes(write("a.md"), write("b.md")))
     http.desk.behave = "says no"
@@ -261,6 +264,7 @@ async def paused(http: Edge) -> Story:
     return story
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "words",
     ["hold on", "please wait", "Wait a moment, please", "no, wait", "hold on, I am asking Ben", "pause"],

@@ -324,6 +324,7 @@ async def test_an_event_or_a_mail_that_is_twice_there_is_not_placed(tmp_path: Pa
         )
 
 
+@pytest.mark.slow
 async def test_a_model_is_not_given_a_closed_mail_of_a_thread(tmp_path: Path) -> None:
     app = mail_app(maildir(tmp_path))
     async with sampling(tmp_path / "logs", "email", app, [says("- x")]) as asked:

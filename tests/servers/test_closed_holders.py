@@ -94,6 +94,7 @@ async def test_no_read_tells_of_a_mailbox_that_a_rule_names(tmp_path: Path) -> N
                 assert await ask("read_email", message_id=CLOSED_ID, mailbox=name) == "denied"
 
 
+@pytest.mark.slow
 async def test_neither_a_read_nor_a_change_passes_a_mailbox_that_a_text_names(tmp_path: Path) -> None:
     async with mailing(maildir(tmp_path)) as gate:
         once: Any = SimpleNamespace(host=Once(gate.host), spec=gate.spec)

@@ -92,6 +92,7 @@ async def test_a_trigger_that_sets_which_number_comes_next_is_refused(tmp_path: 
         assert rows(tmp_path, "sqlite_sequence") == [("inv", 2)]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("does", "last"),
     [
@@ -190,6 +191,7 @@ async def test_rows_that_break_a_check_can_be_mended(tmp_path: Path) -> None:
     assert rows(tmp_path) == [(1, 1), (2, -2)]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("kind", ["STORED", "VIRTUAL"])
 @pytest.mark.parametrize("tail", ["", " WITHOUT ROWID"])
 async def test_what_is_worked_out_from_a_change_is_shown_and_put_back(

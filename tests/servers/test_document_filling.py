@@ -99,6 +99,7 @@ async def test_a_look_that_two_fields_share_is_changed_for_the_one_asked_for(tmp
     assert widgets[2] == ("100", "(100) Tj %%%%%")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("data", "name", "why"),
     [
@@ -321,6 +322,7 @@ def form_of_a_box(state: bytes) -> bytes:
     return drawn(PARTS[0] % b"4 0 R", PARTS[1], page, accept, look)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("state", [b"No", b"false", b"Nein", b"0", b"Yes"])
 async def test_a_box_is_ticked_by_yes_and_not_by_no_whatever_its_form_calls_that(
     state: bytes, tmp_path: Path

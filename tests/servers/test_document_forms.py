@@ -40,6 +40,7 @@ async def test_a_power_is_no_other_number(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("inside", "shown"),
     [

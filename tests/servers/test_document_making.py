@@ -158,6 +158,7 @@ async def test_a_line_without_spaces_ends_at_the_margin(tmp_path: Path) -> None:
     assert max(map(len, lines)) < 60
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("source", ["a.md", "a.docx", "a.html", "a.pdf"])
 def test_text_survives_every_conversion(source: str) -> None:
     kind = "." + source.partition(".")[2]

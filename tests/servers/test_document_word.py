@@ -138,6 +138,7 @@ VIEWS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("changes", VIEWS)
 def test_nothing_of_a_word_file_is_dropped_in_any_view(changes: str) -> None:
     facts, text = tasks.text(contract(), ".docx", changes)
@@ -286,6 +287,7 @@ def boxed(text: str) -> str:
     return f"<w:pict><v:shape><v:textbox><w:txbxContent>{p(r(text))}</w:txbxContent></v:textbox></v:shape></w:pict>"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("body", "lines"),
     [

@@ -359,6 +359,7 @@ def undeclared(name: str) -> ToolSpec:
     )
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("path", FILES)
 def test_a_path_that_is_the_name_of_a_field_is_a_target_as_well(path: str) -> None:
     for spelling in spellings(path):
@@ -518,6 +519,7 @@ def test_reads_that_report_more_targets_than_can_be_checked_refuse_the_call() ->
     assert judged(spec, {"path": "a.md"}).verdict is Verdict.DENY
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "args",
     [

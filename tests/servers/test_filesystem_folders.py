@@ -67,6 +67,7 @@ def staged(root: Path) -> list[str]:
     return [str(path) for part in ("tmp", "trash") for path in (root / ".countersign" / part).glob("*")]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("tool", "args", "shown"), CHANGES)
 async def test_a_folder_is_shown_changed_and_taken_back_exactly(
     tmp_path: Path, tool: str, args: dict[str, Any], shown: str

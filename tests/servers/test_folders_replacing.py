@@ -30,6 +30,7 @@ CASES: list[Case] = [
 ]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[2]} {case[4]}")
 async def test_a_card_says_that_another_file_gives_way(tmp_path: Path, case: Case) -> None:
     name, made, tool, args, to, said = case

@@ -134,6 +134,7 @@ async def note(folder: Path, source: str, data: bytes, to: str) -> str:
     return str(plan["note"])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("to", ["pdf", "md"])
 @pytest.mark.parametrize(("change", "why"), LETTERS.values(), ids=LETTERS)
 async def test_what_a_letter_hides_is_said(
@@ -142,6 +143,7 @@ async def test_what_a_letter_hides_is_said(
     assert await note(tmp_path, "a_docx", letter(change), to) == (f" ({why})" if why else "")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("change", "why"), BOOKS.values(), ids=BOOKS)
 async def test_what_a_book_hides_is_said(
     tmp_path: Path, change: Callable[[Any, Any], object], why: str

@@ -199,6 +199,7 @@ async def test_earlier_indexes_have_a_total_limit_and_the_refusal_says_what_to_d
         await ask("index_folder", path=".")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "day", ["99999999T999999", "20261399T000000", "２０２０0101T000000", "20200101T000000"]
 )

@@ -150,6 +150,7 @@ async def test_a_task_that_others_wrote_says_nothing_of_another_field(tmp_path: 
             assert base.execute("SELECT title FROM task").fetchall() == [(title,)]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("subtype", ["pdf=0A", "x=E2=80=A8", "x=C2=85"])
 async def test_the_kind_of_a_file_adds_nothing_to_a_mail(tmp_path: Path, subtype: str) -> None:
     home = maildir(tmp_path)

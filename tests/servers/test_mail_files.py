@@ -25,6 +25,7 @@ def mail(text: str, encoding: str, *attached: tuple[str, bytes]) -> bytes:
     return made.as_bytes()
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("encoding", ["base64", "quoted-printable", "8bit"])
 async def test_a_secret_in_a_mail_is_found_however_its_text_is_encoded(tmp_path: Path, encoding: str) -> None:
     long = "ä " * 40 + TOKEN + "\nwrite to carla.weiss@example.net\n"

@@ -205,6 +205,7 @@ def strangers_asked_before_many_people(size: int) -> str:
     return "".join(f"{name}: x\n{name}: y\n" for name in names(size)) + "Zzzz, please do it\n" * size
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "notes", [abbreviations, people_listed_and_others_who_speak, strangers_asked_before_many_people]
 )

@@ -140,6 +140,7 @@ async def test_the_figures_of_a_skewed_page_are_read_right_and_strong_skew_is_sa
     assert [one["note"] for one in told] == notes
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("kind", ["photo", "shade", "blank"])
 def test_what_fills_a_page_evenly_is_not_taken_for_skewed_lines(kind: str) -> None:
     shade = Image.linear_gradient("L").resize((1000, 700))

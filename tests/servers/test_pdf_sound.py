@@ -158,6 +158,7 @@ def signed(kind: bytes = b"/FT/Sig", value: bytes = SIGNATURE) -> bytes:
     )
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("data", [signed(), signed(value=b"/V<</Name(Ann)>>"), signed(kind=b"")])
 async def test_a_signed_pdf_is_not_filled_and_a_merge_says_what_becomes_of_it(
     tmp_path: Path, data: bytes

@@ -464,6 +464,7 @@ def test_a_head_of_very_many_lists_is_not_parsed() -> None:
         unpacked(packed({"told": {"a": [[]] * 250_000}}))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "many", [lambda: [1] * 2_000_000, lambda: {str(n): n for n in range(400_000)}, lambda: [""] * 600_000]
 )

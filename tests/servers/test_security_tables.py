@@ -80,6 +80,7 @@ def test_a_long_table_is_known_by_its_head_to_its_end(end: str) -> None:
     assert all(table[one.start : one.end] in rows[n] for n, one in enumerate(found))
 
 
+@pytest.mark.slow
 def test_days_of_other_columns_and_of_texts_behind_a_table_are_none_of_birth() -> None:
     rows = "".join(f"Kunde {n};1985-04-01;2026-11-{n % 28 + 1:02}\n" for n in range(6_000))
     told = f"name;birth date;last order\n{rows}\nMeeting; on 2026-11-20; in Bonn; and on 2026-11-21\n"

@@ -71,6 +71,7 @@ async def test_no_answer_about_a_table_holds_the_bot_up(tmp_path: Path, body: st
                 assert "is broken, or too much to open" in await ask.refused(tool, **args), tool
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.usefixtures("taken_over")
 @pytest.mark.parametrize("body", BODIES)
 async def test_no_answer_about_an_index_holds_the_bot_up(tmp_path: Path, body: str) -> None:
@@ -133,6 +134,7 @@ async def test_no_text_of_a_document_is_longer_than_one_may_be(tmp_path: Path) -
             assert "is broken, or too much to open" in said
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("lie", ["long", "bytes", "sizes", "list", "again", "beyond"])
 async def test_a_mail_with_texts_that_are_none_is_named_and_the_search_goes_on(
     tmp_path: Path, made: Sandbox, monkeypatch: pytest.MonkeyPatch, lie: str

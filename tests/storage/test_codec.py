@@ -53,6 +53,7 @@ PACKED = [
 ON_A_DATABASE = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("hint", PACKED, ids=str)
 @given(data=st.data())
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))

@@ -91,6 +91,7 @@ async def test_every_sqlite_connection_has_the_settings(sqlite_url: str) -> None
     await engine.dispose()
 
 
+@pytest.mark.slow
 async def test_connections_that_open_a_new_sqlite_file_together_all_begin(tmp_path: Path) -> None:
     async def begin(url: str) -> None:
         engine = open_engine(url)

@@ -234,6 +234,7 @@ class Collecting(Line):
         gc.collect()
 
 
+@pytest.mark.slow
 def test_a_forgotten_connection_may_be_collected_while_somebody_joins_the_line(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     line = write_queue_of(path)

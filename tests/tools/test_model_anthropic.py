@@ -83,6 +83,7 @@ async def test_a_turn_has_a_proposal_its_rejection_and_a_final_text() -> None:
     assert ANN in json.dumps(result)
 
 
+@pytest.mark.slow
 async def test_the_constant_part_of_a_request_is_marked_for_caching() -> None:
     async with anthropic([{"type": "text", "text": "I see."}]) as (planner, sent):
         await reply(planner, turn())

@@ -52,6 +52,7 @@ async def test_the_model_says_whether_something_is_to_be_thought_through_first(s
     assert "conversation" in str(stub.requests[0].body["tools"])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("given", "kept"),
     [((140, 900), (100, 30)), ((-3, -1), (0, 0)), ((29.6, 2.4), (30, 2)), ((1e300, 1e300), (100, 30))],
@@ -201,6 +202,7 @@ async def test_tools_are_searched_for_before_a_request_is_begun() -> None:
     assert made.assessment.usage.requests == 2
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "known",
     [

@@ -56,6 +56,7 @@ def blocks(text: str, kind: str) -> list[str]:
     return [found[4] for found in BLOCK.finditer(text) if found[1] == kind and found[2] == code]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
@@ -229,6 +230,7 @@ async def test_the_system_prompt_is_the_same_for_every_requester_and_request() -
     assert stub.requests[0].system == stub.requests[1].system
 
 
+@pytest.mark.slow
 async def test_only_old_outputs_are_shortened() -> None:
     answers = [calls(("files__read_file", {"path": f"{i}.md"})) for i in range(30)]
     limits = ModelLimits(context=12_000, requests=50)

@@ -92,6 +92,7 @@ async def test_what_is_asked_goes_to_no_other_address(kind: str, status: int) ->
     assert other.asked == 0
 
 
+@pytest.mark.slow(but=1)
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_no_cookie_of_a_provider_is_sent_back(kind: str) -> None:
     provider = Provider(
@@ -158,6 +159,7 @@ async def test_an_answer_that_is_read_in_another_way_than_it_is_counted_is_refus
             await asked(kind, url)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("kind", BODY)
 @pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
 async def test_the_charset_that_an_answer_says_is_not_looked_for(kind: str, status: bytes) -> None:

@@ -237,6 +237,7 @@ async def test_calls_that_were_cut_off_are_asked_for_once_more_and_shorter() -> 
     assert "cut off at the limit of its length" in stub.requests[-1].text
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("answer", [calls(LONG_FILE).cut_off(), says("").cut_off(), says("")])
 async def test_two_unusable_responses_in_a_row_end_the_turn_with_a_sentence(answer: Answer) -> None:
     async with planning([answer, answer, says("not asked for")]) as (planner, stub):

@@ -32,6 +32,7 @@ async def test_a_claim_without_any_call_is_replaced_by_the_real_outcome() -> Non
     assert "deleted" not in replied.reply.text
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("told", "truth"),
     [

@@ -211,6 +211,7 @@ async def test_a_step_with_a_blank_title_is_called_as_its_tool() -> None:
     assert [step.title for step in replied.reply.steps] == ["files__delete_file"]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("step", "told"),
     [
@@ -311,6 +312,7 @@ async def test_a_conversation_ends_in_requirements() -> None:
     assert "propose_plan" not in stub.requests[0].tools
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("mode", "switches", "name"),
     [

@@ -300,6 +300,7 @@ def test_what_the_words_of_a_tool_tell_of_decides_its_class() -> None:
     assert [one.cls for one in offered.values()] == [CallClass.READ, CallClass.UNKNOWN]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("properties", "cls"),
     [
@@ -323,6 +324,7 @@ def test_no_schemas_take_long_when_tools_are_offered(properties: dict[str, Json]
     assert seconds(lambda: decide(Policy("v"), specs[0], {"x": "a"}, "C1", lambda _, __: True)) < 0.03
 
 
+@pytest.mark.slow
 def test_no_descriptions_take_long_when_tools_are_offered() -> None:
     specs = readers(*(f"{'and tool it will ' * 580}{n}" for n in range(500)))
     assert seconds(lambda: offered_tools(specs, Policy("v"), "C1")) < 0.2

@@ -332,6 +332,7 @@ async def longest_step(taken: list[float]) -> None:
         taken[0] = max(taken[0], one.seconds)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("kind", [JSON_BODY, EVENTS])
 @pytest.mark.parametrize("inside", UNREADABLE.values(), ids=UNREADABLE)
 async def test_an_answer_over_http_that_is_no_message_takes_little_time(

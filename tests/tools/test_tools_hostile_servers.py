@@ -116,6 +116,7 @@ def test_the_size_check_of_a_definition_takes_bounded_time() -> None:
     assert seconds(lambda: definition_too_large(wide), 3, 0.05) < 0.05
 
 
+@pytest.mark.slow
 def test_no_hostile_schema_makes_validation_slow() -> None:
     values: list[dict[str, Any]] = [
         {},
@@ -162,6 +163,7 @@ WIDE: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("kind", WIDE)
 def test_no_schema_makes_validation_of_a_large_value_slow(kind: str) -> None:
     schema, value = json.loads(json.dumps(WIDE[kind]))

@@ -255,6 +255,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, planner: Phrases, text: str) -> dict[
     return counts
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "line",
     [

@@ -211,6 +211,7 @@ async def test_a_call_with_a_rejecting_status_did_not_run(
         assert (await host.call("web", "fine", b"{}", 5)).text == "fine"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("tool", ["broken", "gateway", "accepted", "html", "nonsense", "vanish", "moved"])
 async def test_a_call_that_was_sent_and_got_no_usable_answer_is_unknown(
     tool: str, scripted_server: ServerConfig, tmp_path: Path
@@ -221,6 +222,7 @@ async def test_a_call_that_was_sent_and_got_no_usable_answer_is_unknown(
         assert (await host.call("web", "fine", b"{}", 20)).text == "fine"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("tool", ["large", "dense", "dense_event"])
 async def test_an_answer_that_is_too_large_is_refused(
     tool: str, scripted_server: ServerConfig, tmp_path: Path
@@ -231,6 +233,7 @@ async def test_an_answer_that_is_too_large_is_refused(
         assert (await host.call("web", "small_event", b"{}", 20)).text == "fine"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("tool", ["hints", "headers", "one_header"])
 async def test_an_answer_that_does_not_begin_ends_the_call_in_words(
     tool: str, scripted_server: ServerConfig, tmp_path: Path

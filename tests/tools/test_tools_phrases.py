@@ -369,6 +369,7 @@ async def test_a_turn_is_over_after_its_first_reply(planner: Phrases) -> None:
     assert (await planner.reply(again, PlannerContext("list"), ())).reply == Done()
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(text=st.text(max_size=200))
 def test_any_text_gets_a_reply(text: str, planner: Phrases) -> None:
@@ -407,6 +408,7 @@ WORDS += [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=14), glue=st.sampled_from([" ", ""]))
 def test_any_jumble_of_its_own_words_gets_a_reply(words: list[str], glue: str, planner: Phrases) -> None:

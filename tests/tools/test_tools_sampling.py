@@ -130,6 +130,7 @@ async def test_without_the_switch_nothing_is_announced_and_nothing_answered(
         assert (ask.stub.requests, ask.record) == ([], [])
 
 
+@pytest.mark.slow
 async def test_a_hostile_server_that_asks_a_thousand_times_gets_what_one_call_may_have(
     tmp_path: Path,
 ) -> None:
@@ -168,6 +169,7 @@ async def test_equal_requests_get_the_same_answer_and_cost_nothing(tmp_path: Pat
     assert [(one.again, one.tokens) for one in ask.record] == [(False, (100, 20)), (True, (0, 0))]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("how", "why"),
     [("context", "no context of other servers"), ("image", TEXT_ONLY), ("70000", "longer than 60,000")],

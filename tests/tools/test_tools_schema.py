@@ -231,6 +231,7 @@ def test_the_growth_of_a_pattern_s_work_bounds_the_length_of_its_text() -> None:
     assert not always_checkable("^.*\\.md.*$", 65_536)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -89,6 +89,7 @@ ENDLESS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("schema", ENDLESS.values(), ids=ENDLESS)
 def test_a_schema_that_refers_to_itself_has_one_answer_wherever_the_stack_ends(schema: Any) -> None:
     assert schema_error(json.dumps(schema)) == ""
@@ -151,6 +152,7 @@ def test_a_sentence_about_a_value_is_short_whatever_names_the_schema_has(
 SLOW = "(?:\\W|a){0,300}(?:b|\\s)"
 
 
+@pytest.mark.slow
 def test_checks_in_a_row_take_bounded_time_together() -> None:
     """Thirty steps of one reply, each with arguments of its own, held the loop up for 3.4 s."""
     schema = {"properties": {"x": {"allOf": [{"not": {"pattern": SLOW + "(?:)" * n}} for n in range(18)]}}}

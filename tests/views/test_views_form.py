@@ -119,6 +119,7 @@ def one(schema, required=True):
     }
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text(max_size=12), TYPES, max_size=8),
     st.dictionaries(st.text(max_size=12), VALUES, max_size=8),

@@ -223,6 +223,7 @@ def test_what_is_spelled_out_can_be_read_back(text):
     assert re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), visible(text)) == text
 
 
+@pytest.mark.slow
 @given(st.text(max_size=400), st.integers(2, 300))
 def test_a_clipped_text_keeps_its_length_and_says_what_is_missing(text, most):
     short = clip(text, most)

@@ -48,6 +48,7 @@ def found(elements):
     return sorted((unseen(label), unseen(value)) for label, value in read)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=20), JSON, max_size=6))
 @example({"No arguments": []})
 @settings(max_examples=150)

@@ -283,6 +283,7 @@ class Meanwhile:
         return await self._leases.get(action_id)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("change", [edited, cancelled, confirmed])
 async def test_what_changes_under_way_is_told_and_the_others_are_confirmed(stage: Scene, change: Any):
     actions = await proposed(stage)
@@ -400,6 +401,7 @@ async def test_what_has_to_be_typed_is_never_covered(stage: Scene):
     assert shred.phrase
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("changes", [{"message_ts": "1.000000"}, {"message_ts": ""}, {"team": "T2"}])
 async def test_a_button_elsewhere_confirms_nothing(stage: Scene, changes: dict[str, str]):
     actions = await proposed(stage)

@@ -106,6 +106,7 @@ async def test_what_a_person_confirms_is_still_confirmed_by_a_person(stage: Scen
     assert (started.user_confirmed, started.reason) == (True, "")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("which", "path", "runs"),
     [
@@ -179,6 +180,7 @@ async def test_what_destroys_is_never_offered_nor_covered(stage: Scene):
     assert (await stage.prepare("shred", path="b.md")).state is State.PREPARED
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "rule",
     [
@@ -219,6 +221,7 @@ async def test_once_the_thread_has_read_from_outside_everything_asks(stage: Scen
 READ_A = Propose((Call("desk", "look", {"path": "a.md"}),))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("which", [EXACT, FOLDER, ANY])
 async def test_once_a_model_has_read_anything_in_the_thread_it_asks_and_says_why(stage: Scene, which: str):
     await granted(stage, which)
@@ -343,6 +346,7 @@ async def test_only_its_giver_and_admins_take_it_back(stage: Scene):
     assert (await grants.revoke(stage.world, TEAM, BEN, grant.id)).ok
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("how", ["revoked", "late", "redefined", "tainted", "gone"])
 async def test_what_ends_between_the_approval_and_the_call_is_asked_instead(stage: Scene, how: str):
     grant = await granted(stage)

@@ -81,6 +81,7 @@ async def approved_step(stage: Scene) -> Action:
     return await stage.now(run.args[0])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("named", NAMED.values(), ids=NAMED)
 async def test_a_review_wanted_after_a_plan_was_approved_is_asked(
     stage: Scene, named: dict[str, Any]

@@ -199,6 +199,7 @@ async def written_down(stage: Scene) -> str:
     return f"{lines} {turns} {await stage.ledger.tasks_of(stage.session)} {stage.texts}"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("planned_first", [False, True])
 @pytest.mark.parametrize("tool", ["look", "write"])
 async def test_what_is_said_of_a_failure_is_not_told_where_results_are_reviewed(
@@ -236,6 +237,7 @@ async def test_nothing_that_is_said_of_a_call_without_an_answer_is_told_where_re
     assert "broke" not in action.outcome.text
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("decision", [None, APPROVE, REJECT])
 async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
     stage: Scene, decision: ReviewDecision | None

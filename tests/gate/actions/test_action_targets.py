@@ -62,6 +62,7 @@ def desk(stage: Scene) -> Scene:
     return stage
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("path", SPELLED)
 async def test_approve_all_does_not_cover_a_secret_file(desk: Scene, path: str) -> None:
     task = await planned(desk, write("a.md"), write(path), write("b.md"))
@@ -71,6 +72,7 @@ async def test_approve_all_does_not_cover_a_secret_file(desk: Scene, path: str) 
     assert (await waiting(desk)).verdict is Verdict.TYPED
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("path", SPELLED)
 async def test_a_grant_for_any_arguments_does_not_cover_a_secret_file(desk: Scene, path: str) -> None:
     assert (await give(desk, await desk.prepare(path="drafts/a.md", content="one"), ANY)).ok
@@ -445,6 +447,7 @@ async def everything_told(desk: Scene) -> str:
     return str([*told, action_responses.as_text(undo), await desk.ledger.audit_tail(team="T1", limit=99)])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("how", ["asked", "confirmed", "fails", "voided by new rules"])
 async def test_an_undo_tells_nobody_what_was_or_is_in_a_secret_file(undoing: Scene, how: str) -> None:
     action = await written(undoing)

@@ -272,6 +272,7 @@ async def undo_of_private(stage: Scene, how: str) -> Action:
     return [one for one in stage.wall.cards.values() if one.undoes][-1]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("how", CARDS)
 async def test_the_undo_of_a_private_call_is_as_private(stage: Scene, how: str):
     stage.rule(HR)

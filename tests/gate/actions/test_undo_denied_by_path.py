@@ -60,6 +60,7 @@ async def undo_of(stage: Scene, action: Action) -> Action:
     return found
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("tool", CALLS)
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "at the effect"])

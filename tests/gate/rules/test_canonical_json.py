@@ -100,6 +100,7 @@ def test_ordinary_names_and_long_lists_are_not_too_long():
         assert parse(canonical(args)) == args
 
 
+@pytest.mark.slow
 @given(ARGS)
 def test_no_arguments_have_longer_paths_than_was_counted(args):
     """What is counted is at least what stands before the values."""
@@ -134,6 +135,7 @@ def test_whole_numbers_beyond_2_to_53_are_kept():
     assert parse(canonical({"a": 2**53 + 1})) == {"a": 2**53 + 1}
 
 
+@pytest.mark.slow
 @given(ARGS)
 def test_every_leaf_has_a_path_of_its_own(args):
     paths = [path for path, _ in leaves(args)]

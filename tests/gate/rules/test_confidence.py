@@ -68,6 +68,7 @@ def test_a_better_judgement_never_lowers_it(seen: Evidence, one: float, other: f
     )
 
 
+@pytest.mark.slow
 @given(evidence())
 def test_nothing_bad_ever_raises_it(seen: Evidence):
     for worse in (

@@ -125,6 +125,7 @@ def test_there_are_forty_of_both() -> None:
     assert min(len(set(LISTS)), len(set(SENTENCES))) >= 40
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("argument", ["value", "input", "files"])
 def test_a_secret_file_is_asked_about_wherever_it_stands_in_a_list(argument: str) -> None:
     for text in LISTS:

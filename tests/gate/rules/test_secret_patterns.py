@@ -41,6 +41,7 @@ def _crowded(number: int, word: str, wild: int) -> str:
     return f"{number}-{word}*x*y*{'-'.join(words)}.b*"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", ["secret", "prod"])
 @pytest.mark.parametrize("wild", [2, MOST_WILD - 1, 60])
 def test_names_of_many_words_that_are_patterns_take_no_time(word: str, wild: int) -> None:

@@ -80,6 +80,7 @@ def test_every_default_ignorable_code_point_is_strange():
     assert plain(ignorable, "日{}本") == []
 
 
+@pytest.mark.slow
 def test_every_character_that_unicode_names_a_filler_or_a_blank_without_ink_is_strange():
     drawn = {"\u2422", "\U0001f1a5"}  # the blank symbol, and squared letters, have ink
     named = [
@@ -91,6 +92,7 @@ def test_every_character_that_unicode_names_a_filler_or_a_blank_without_ink_is_s
     assert plain(char for char in named if char not in drawn) == []
 
 
+@pytest.mark.slow
 def test_every_compatibility_form_of_a_separator_is_strange():
     forms = [
         chr(n)
@@ -139,6 +141,7 @@ def test_letters_of_usual_latin_alphabets_are_not_strange(word: str) -> None:
     assert not is_deceptive(word)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "script", ["CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET", "GEORGIAN", "OSAGE"]
 )
@@ -263,6 +266,7 @@ def test_marks_on_letters_of_their_own_script_are_not_strange(text: str, form: s
     assert not is_deceptive(unicodedata.normalize(form, text))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("piece", ["a\u2d7f", "\u0301", "\u0915\u093f"])
 def test_eight_times_the_marks_take_about_eight_times_the_time(piece: str) -> None:
     few, many = piece * 10_000, piece * 80_000

@@ -174,6 +174,7 @@ async def test_continue_takes_a_pause_back_that_has_not_come_about(stage: Scene)
     assert ((await only(stage)).state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("words", ["stop", "Stop!", "please stop"])
 async def test_stop_in_the_thread_ends_a_plan_and_not_the_step_alone_that_waits(stage: Scene, words: str):
     await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
@@ -230,6 +231,7 @@ async def test_the_card_of_an_earlier_pause_does_nothing(stage: Scene):
     assert (await only(stage)).pauses == 2
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "verb", [control.resume, control.retry, control.skip_step, control.abort, control.stop]
 )

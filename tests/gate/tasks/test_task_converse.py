@@ -173,6 +173,7 @@ async def test_all_of_the_conversation_flows_into_the_plan(talk: Scene):
     ]
 
 
+@pytest.mark.slow
 async def test_what_was_said_forty_messages_ago_is_still_known(talk: Scene):
     await begun(talk)
     for number in range(38):

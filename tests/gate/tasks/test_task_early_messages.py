@@ -156,6 +156,7 @@ async def test_a_word_without_a_time_comes_after_every_card_for_years(stage: Sce
     assert wrote(stage) == ["a.md", "b.md"]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", ["stop", "abort", "cancel", "no", "Stop it!"])
 async def test_a_stop_counts_whenever_it_was_written(played: Scene, word: str):
     await paused(played, by_operator)
@@ -163,6 +164,7 @@ async def test_a_stop_counts_whenever_it_was_written(played: Scene, word: str):
     assert ((await only(played)).state, wrote(played)) == (S.STOPPED_BY_USER, [])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", ["hold", "wait"])
 async def test_a_hold_counts_whenever_it_was_written(played: Scene, word: str):
     await paused(played, for_a_moment)
@@ -170,6 +172,7 @@ async def test_a_hold_counts_whenever_it_was_written(played: Scene, word: str):
     assert ((await only(played)).state, (await only(played)).why) == (S.PAUSED, PauseReason.REVIEW)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", [word for word in GOES_ON if word not in ("yes", "ok", "go ahead")])
 async def test_of_what_the_operator_wants_reviewed_a_word_besides_yes_decides_nothing(
     stage: Scene, word: str
@@ -265,6 +268,7 @@ async def finished_simple(stage: Scene) -> Task:
     return await confirmed(stage)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("end", [finished, finished_simple])
 async def test_an_early_word_judges_no_result(played: Scene, end: Pause):
     task = await end(played)

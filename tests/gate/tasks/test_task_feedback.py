@@ -160,6 +160,7 @@ def asks(stage: Scene, wanted: str) -> None:
     stage.world = replace(stage.world, switches=lambda channel: chosen)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("wanted", "state"), [("never", S.DONE), ("changes", S.SATISFACTION), ("every", S.SATISFACTION)]
 )
@@ -168,6 +169,7 @@ async def test_the_switch_says_whether_to_ask_after_a_change(stage: Scene, wante
     assert (await written(stage)).state is state
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("wanted", "state"), [("never", S.DONE), ("changes", S.DONE), ("every", S.SATISFACTION)]
 )

@@ -89,6 +89,7 @@ async def test_a_yes_that_may_answer_a_question_of_another_task_confirms_nothing
     assert "on the one you mean" in stage.texts[-1]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("user", [BEN, GIL, SAM, BOT])
 async def test_the_yes_of_anybody_else_is_none(stage: Scene, user: str):
     stage.planner.script = [WRITE]

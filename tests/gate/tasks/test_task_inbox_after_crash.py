@@ -102,6 +102,7 @@ CASES: dict[str, tuple[str, bool, Any, Any]] = {
 }
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("lives", [1, 2, 3, 4])
 @pytest.mark.parametrize("case", CASES)
 async def test_what_is_read_again_after_a_crash_has_its_effect_once(stage: Scene, case: str, lives: int):

@@ -94,6 +94,7 @@ SURFACES: tuple[Meet, ...] = (
 )
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("meet", SURFACES, ids=lambda meet: meet.__name__)
 async def test_an_instruction_anywhere_else_runs_nothing_without_a_person(stage: Scene, meet: Meet) -> None:
     desk = hostile(stage)

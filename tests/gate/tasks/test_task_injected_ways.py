@@ -185,6 +185,7 @@ async def tried(stage: Scene, setting: Setting, way: str, most: int, folder: Pat
     return len(every)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 async def test_no_injected_instruction_changes_anything(

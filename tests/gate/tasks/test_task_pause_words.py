@@ -27,6 +27,7 @@ STAY = [
 ]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", STAY)
 async def test_words_that_mention_the_bot_let_no_paused_plan_go_on(stage: Scene, text: str) -> None:
     task = await paused(stage)
@@ -45,6 +46,7 @@ async def test_a_question_in_a_pause_is_answered_in_words_and_it_stays_paused(st
     assert "You have asked for it." in stage.texts
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", ["continue", "yes", "go on", "resume"])
 async def test_an_instruction_in_a_pause_makes_another_plan_that_waits_for_a_word(
     stage: Scene, word: str

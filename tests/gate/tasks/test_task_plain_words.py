@@ -59,6 +59,7 @@ def test_what_stands_for_every_yes_is_heard_as_all_of_them_are() -> None:
     assert all(map(is_yes, YES))
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", ["continue", "go on", "retry", "skip", "and use b.md"])
 async def test_no_word_lets_a_plan_go_on_while_another_card_waits(stage: Scene, word: str) -> None:
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md"), approval_mode="manual"))
@@ -76,6 +77,7 @@ async def test_a_yes_approves_no_plan_while_another_card_waits(stage: Scene) -> 
     assert ((await newest(stage)).plan, stage.texts[-1], stage.desk.calls) == (task.plan, ELSEWHERE, [])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", YESES)
 async def test_a_yes_after_a_result_approves_no_plan_that_stood_there_before(stage: Scene, word: str) -> None:
     await beside_a_plan(stage)
@@ -162,6 +164,7 @@ async def test_a_yes_approves_no_plan_while_a_result_waits_for_its_release(stage
     await nothing_comes_of(stage, "yes", ELSEWHERE)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_words_of_the_model_is_none_to_a_card_above_them(stage: Scene, word: str) -> None:
     stage.planner.script = [CHANGE]
@@ -171,6 +174,7 @@ async def test_a_yes_to_words_of_the_model_is_none_to_a_card_above_them(stage: S
     await nothing_comes_of(stage, word, AMBIGUOUS)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_the_answer_of_a_read_is_none_to_a_card_above_it(stage: Scene, word: str) -> None:
     stage.planner.script = [CHANGE]
@@ -185,6 +189,7 @@ async def test_a_yes_to_the_answer_of_a_read_is_none_to_a_card_above_it(stage: S
     assert stage.desk.notes["own.md"] == "mine"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_words_of_the_model_approves_no_plan_above_them(stage: Scene, word: str) -> None:
     await planned(stage, write("p.md"), write("q.md"))
@@ -267,6 +272,7 @@ ASKED_BY_BEN = (
 )
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("said", ASKED_BY_BEN)
 @pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_somebody_else_is_none_to_the_card_above(stage: Scene, said: str, word: str) -> None:
@@ -278,6 +284,7 @@ async def test_a_yes_to_somebody_else_is_none_to_the_card_above(stage: Scene, sa
     assert stage.desk.notes == {"own.md": "mine"}
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", YESES)
 async def test_a_yes_to_another_app_is_none_to_the_card_above(stage: Scene, word: str) -> None:
     stage.planner.script = [CHANGE]
@@ -295,6 +302,7 @@ async def test_a_yes_to_somebody_else_approves_no_plan_above(stage: Scene) -> No
     assert stage.desk.notes == {"a.md": "new", "b.md": "new"}
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("word", ["continue", "go on", "yes", "the second one, Ben"])
 async def test_words_to_somebody_else_let_no_paused_task_go_on(stage: Scene, word: str) -> None:
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md"), approval_mode="manual"))
@@ -356,6 +364,7 @@ async def test_what_somebody_wrote_who_has_too_much_unread_is_known_of(stage: Sc
     await nothing_comes_of(stage, "yes", TO_WHOM, ts="4070000000.000000")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -371,6 +380,7 @@ async def test_words_that_need_not_be_for_the_bot_let_no_paused_plan_go_on(stage
     assert (await newest(stage)).state is S.PAUSED
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("answered", ["yes", "ok", "go ahead"])
 async def test_a_yes_below_what_the_bot_said_about_a_paused_plan_lets_it_not_go_on(
     stage: Scene, answered: str
@@ -404,6 +414,7 @@ async def told_alone(stage: Scene, kind: str, to: str = ANN) -> None:
     await stage.play()
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("kind", ["read", "text", "answer", "refused", "talk", "news"])
 async def test_a_yes_to_what_they_alone_were_told_below_the_card_confirms_nothing(
     stage: Scene, kind: str
@@ -518,6 +529,7 @@ async def test_a_yes_of_an_admin_lets_no_paused_plan_of_somebody_else_go_on(
     assert stage.desk.notes == {}
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("answered", ["ok", "okay", "OK!", "yep", "y"])
 async def test_an_ok_after_hold_on_approves_no_plan(stage: Scene, answered: str) -> None:
     await planned(stage, write("a.md"), write("b.md"))

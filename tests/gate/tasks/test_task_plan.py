@@ -93,6 +93,7 @@ async def test_what_cannot_be_looked_at_yet_is_said_and_does_not_block(stage: Sc
     assert step.preflight.seal == ""
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("bad", "why"),
     [

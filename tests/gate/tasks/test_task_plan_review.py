@@ -130,6 +130,7 @@ async def test_two_presses_at_once_are_one_approval(both: Scene):
     assert len(await entries(both, "step_approved")) == 1
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("verb", [flow.approve_all, flow.step_by_step, flow.replan, flow.cancel])
 async def test_nobody_else_decides_on_a_plan(stage: Scene, verb):
     task = await planned(stage, write("a.md"))
@@ -269,6 +270,7 @@ async def test_a_note_on_a_step_reaches_the_planner_before_anything_runs(stage: 
     assert [one.used for one in (await only(stage)).instructions] == ["before step 1"]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -417,6 +419,7 @@ class Seen:
         await self.inner.sleep(seconds)
 
 
+@pytest.mark.slow
 async def test_other_work_has_turns_while_the_steps_of_a_plan_are_judged(stage: Scene):
     """Large arguments take a tenth of a second for each step: thirty in one go held the loop up for seconds."""
     record = list[str]()

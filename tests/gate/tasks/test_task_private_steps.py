@@ -187,6 +187,7 @@ async def test_a_step_stays_private_when_the_rule_is_gone_and_when_it_is_planned
     assert [step.call.privacy for step in rebuilt] == [Privacy.PRIVATE, Privacy.UNJUDGED]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("said", ["step 1: set path to b.md", f"replace {LETTER} with b.md"])
 @pytest.mark.parametrize("looked_at", [True, False])
 async def test_a_private_step_that_a_sentence_changes_stays_private(

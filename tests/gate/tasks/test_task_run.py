@@ -552,6 +552,7 @@ class Crash(BaseException):
     """The process ends here."""
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("at", range(1, 14, 2))
 async def test_a_run_that_dies_anywhere_goes_on_where_it_was(stage: Scene, at: int):
     """The process ends at the `at`-th transaction of a plan's life, before it commits; then another one goes on."""

@@ -249,6 +249,7 @@ async def test_a_rejected_result_of_a_simple_request_is_not_told_to_its_planner(
     assert "private" in told.text
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "answer",
     [

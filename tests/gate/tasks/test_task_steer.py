@@ -80,6 +80,7 @@ STEERING = [
 ]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("mentioned", [False, True])
 @pytest.mark.parametrize("text", STEERING)
 async def test_somebody_else_who_steers_a_plan_is_told_who_may(stage: Scene, text: str, mentioned: bool):
@@ -93,6 +94,7 @@ async def test_somebody_else_who_steers_a_plan_is_told_who_may(stage: Scene, tex
     assert (task.plan, task.instructions) == (revision, ())
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     "text",
     ["I would skip lunch today", "the last step was hard", "nice plan!", "is step 2 done?", "run, Ann, run"],
@@ -111,6 +113,7 @@ async def test_a_request_of_somebody_else_beside_a_plan_is_taken_as_one(stage: S
     assert len(await stage.ledger.tasks_of(stage.session)) == 2
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", ["nice", "the report is in the other folder, I think", "thanks!"])
 async def test_what_somebody_else_remarks_is_not_answered(stage: Scene, text: str):
     await waiting(stage)
@@ -189,6 +192,7 @@ async def test_a_word_in_brackets_is_explained_where_no_model_could_know_it(stag
     assert (await now(stage)).text == "[urgent] write it"
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", ["call it b.md instead", "stop", "pause"])
 async def test_somebody_else_who_wants_to_steer_a_plan_is_told_who_may(stage: Scene, text: str):
     await approved(stage, await planned(stage, shred("a.md"), write("b.md")))

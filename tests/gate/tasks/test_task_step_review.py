@@ -289,6 +289,7 @@ async def test_an_edit_after_changes_what_later_steps_use_beside_the_true_result
     assert (record.original_data, record.modified_data, record.comment) == (true, OTHER, "the other file")
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(("decision", "edited"), [(APPROVE, None), (APPROVE, OTHER), (REJECT, None)])
 async def test_a_decision_on_the_result_of_a_change_is_on_its_action(stage: Scene, decision, edited):
     reviewing(stage, Phase.AFTER)

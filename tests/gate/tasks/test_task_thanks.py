@@ -140,6 +140,7 @@ async def test_thanks_while_it_still_runs_are_no_instruction(stage: Scene) -> No
     assert len(stage.desk.calls) == 2
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", ["ok, thanks", "LGTM", "danke dir"])
 async def test_thanks_as_the_change_that_is_wanted_run_nothing(stage: Scene, text: str) -> None:
     task = await paid(stage)
@@ -150,6 +151,7 @@ async def test_thanks_as_the_change_that_is_wanted_run_nothing(stage: Scene, tex
     await asks_at_most(stage)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", ["ok?", "hmm", "great, the board loves surprises", "do it", "yes please"])
 @pytest.mark.parametrize("mentioned", [False, True])
 async def test_what_is_unclear_is_asked_about(stage: Scene, text: str, mentioned: bool) -> None:
@@ -191,6 +193,7 @@ async def _after_thanks(stage: Scene, task: Task, text: str) -> None:
 ENTRIES = (_reply, _window, _start_over, _after_thanks)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("text", ["make it 600", "pay it to the other account"])
 async def test_what_starts_from_feedback_asks_although_a_grant_stands(
@@ -206,6 +209,7 @@ async def test_what_starts_from_feedback_asks_although_a_grant_stands(
     assert len(stage.desk.calls) == 3
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", [*CHANGES[1:]])
 async def test_a_mention_that_is_about_the_result_asks(stage: Scene, text: str) -> None:
     task = await paid(stage)
@@ -254,6 +258,7 @@ async def planned_and_paid(stage: Scene) -> Task:
     return task
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", THANKS)
 async def test_thanks_after_a_plan_settle_it(stage: Scene, text: str) -> None:
     task = await planned_and_paid(stage)
@@ -285,6 +290,7 @@ async def test_neither_approval_nor_grant_covers_a_plan_that_is_made_of_feedback
     assert (await waiting(stage)).grant == ""
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("text", ["ok, thanks", "looks good to me", "danke"])
 async def test_thanks_to_a_plan_that_waits_decide_nothing(stage: Scene, text: str) -> None:
     eager(stage)

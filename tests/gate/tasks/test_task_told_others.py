@@ -104,6 +104,7 @@ async def failed_preview(stage: Scene) -> None:
 MEET: tuple[Meet, ...] = (rejection, rejection_after_an_edit, cancellation_through_the_api, failed_preview)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("meet", MEET, ids=lambda meet: meet.__name__)
 async def test_a_grant_covers_nothing_that_a_model_may_have_been_told_by_others(
     stage: Scene, meet: Meet
@@ -273,6 +274,7 @@ async def last_read(stage: Scene) -> str:
         return await tx.grants.last_read(stage.session)
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize(
     ("user", "token", "told"), [(ANN, "", ""), (CLEO, "", WORDS_OF_OTHERS), (ANN, "t1", WORDS_OF_OTHERS)]
 )
@@ -317,6 +319,7 @@ async def test_a_grant_still_covers_what_only_its_requester_has_led_to(stage: Sc
     assert wrote(stage) == ["drafts/a.md", "b.md", "c.md"]
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("by", [ANN, BEN])
 @pytest.mark.parametrize("edited", [True, False])
 async def test_a_reason_is_the_requesters_own_only_where_they_have_decided(

@@ -207,6 +207,7 @@ async def test_a_summary_that_nobody_was_shown_waits_for_a_person(stage: Scene) 
     assert "its time could not be kept" in now.reason
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("name", FORMER_TIMERS)
 async def test_a_timer_of_an_earlier_version_does_nothing(stage: Scene, name: str) -> None:
     task = await shown(stage)

@@ -346,6 +346,7 @@ async def test_a_private_read_that_fails_tells_no_model_what_it_said(
     assert "98,000" not in prompts(stub) + repr([note.body for note in stage.wall.notes if not note.to])
 
 
+@pytest.mark.slow(but=2)
 @pytest.mark.parametrize("outcome", ["done", "failed", "rejected"])
 async def test_a_private_change_of_a_simple_request_is_told_to_no_model(stage: Scene, outcome: str) -> None:
     alone(stage)
