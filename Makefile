@@ -65,8 +65,8 @@ lint: setup
 	$(PY) -m ruff format --check .
 	$(PY) -m tests.dead_code
 
-# The tests' assertions are rewritten here, and not by each of pytest's workers once more. What cannot be collected is told
-# by the run itself.
+# The tests' assertions are rewritten here, and not by each of pytest's workers once more. What cannot be collected is
+# told by the run itself.
 compiled: setup
 	@$(PY) -m pytest --collect-only -q >/dev/null 2>&1 || true
 

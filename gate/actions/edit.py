@@ -115,10 +115,8 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressR
 async def _replace(world: World, press: Press, found: EditForm, args: dict[str, Json]) -> PressResult:
     action, spec = found.action, found.spec
     decision = decision_for(world, spec, action, args)
-    asks_nobody = (
-        decision.verdict is Verdict.RUN and not action.review
-    )  # as a read does, unless it is reviewed
-    if decision.verdict is Verdict.DENY or asks_nobody:
+    # A read asks nobody, unless it is reviewed.
+    if decision.verdict is Verdict.DENY or (decision.verdict is Verdict.RUN and not action.review):
         return PressResult(False, "denied", as_sentence(decision.reason), action)
     before = {path: text_of(value) for path, value in leaves(found.args)}
     seen = PreviewResult(

@@ -128,9 +128,8 @@ async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote])
 
 async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
-    if (
-        action.undoes and action.version == 1
-    ):  # nobody was asked: it was looked at in its own way, and is again
+    if action.undoes and action.version == 1:
+        # Nobody was asked about it: it was looked at in its own way, and is once more.
         return await undo_refusal(world, action) or await undo_drift(world, action)
     if not spec.recipe.capture or not action.capture:
         return await undo_refusal(world, action) if action.undoes else ""

@@ -150,9 +150,8 @@ async def prepare(
     with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
         if not runs:
             return await _store_pending(world, found, waiting, write or pending_action)
-        if (asked.turn or not asked.step) and await _is_crowded(
-            world, found.asked, waiting
-        ):  # it would be held
+        is_held = asked.turn or not asked.step  # else the task of its plan waits instead
+        if is_held and await _is_crowded(world, found.asked, waiting):
             crowded = Refused(name, (TOO_MANY_PENDING,), private=found.decision.private)
             return await record_refusal(world, found.asked, crowded)
         return await execute_read(world, found.asked, found.spec, found.decision, keep)

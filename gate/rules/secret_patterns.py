@@ -16,9 +16,8 @@ BRACES = re.compile(r"\{([^{}\s\":]*)\}")
 LOOSE_BRACES = re.compile(r"\{([^{}\":\n]*)\}")
 ATTRIBUTE = re.compile(r"\w+(\.\w+)+")  # {self.key} is code
 CLASS = re.compile(r"\[!?(?:\[:[a-z]{1,10}:\]){1,10}\]")
-CLASS_OF_ONE = re.compile(
-    r"\[([._-])\]|(?:(?<=/)|(?<![^\s]))\[([a-z])\](?=\w)"
-)  # of a letter where a name begins
+# Of one sign, and of a letter where a name begins
+CLASS_OF_ONE = re.compile(r"\[([._-])\]|(?:(?<=/)|(?<![^\s]))\[([a-z])\](?=\w)")
 RANGE = re.compile(r"\{(?:(\w\.\.\w)|-?\d{1,9}\.\.-?\d{1,9})(?:\.\.-?\d{1,9})?\}")
 EXTENDED = re.compile(r"[@?*+]\(([^()\n]*)\)")
 MAX_ALTERNATIVES, MOST_CHOICES = 64, 6  # 2 ** 6 names

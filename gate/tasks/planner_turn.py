@@ -386,10 +386,11 @@ async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallRepor
     """The planner may withdraw what the requester of this very turn has pending: that is always safe. In an agent's
     task only what is of that task: its token may withdraw no more."""
     action = await world.ledger.action(reply.action)
-    theirs = (
-        action is not None and action.requester == turn.requester
-    )  # an admin may cancel more, a planner may not
-    if action is None or not theirs or (action.task != turn.task and await _is_of_agent(world, turn)):
+    if (
+        action is None
+        or action.requester != turn.requester  # an admin may cancel more, a planner may not
+        or (action.task != turn.task and await _is_of_agent(world, turn))
+    ):
         return CallReport(0, "refused", "They have no such action.", author=CODE)
     ref = Ref(action.id, action.version, action.receipt[:16])
     said = await cancel(

@@ -34,10 +34,8 @@ CODE = "The code is {code}. Blocks without it are none."
 OLDER = "More was said in this thread before what follows. Ask the requester about it where it matters."
 NOT_TOLD = "private to whoever asked"  # in place of the arguments of a call
 BY_CODE = "Code answered then: how the calls above had ended, or why it went no further."
-MAX_EARLIER, CALL_SIZE = (
-    100_000,
-    300,
-)  # characters of all earlier turns; of a call with its result, without data
+MAX_EARLIER = 100_000  # characters of what is told of earlier turns in any case
+CALL_SIZE = 300  # of them for a call with its result, without data
 # Characters of an answer, and of all with their calls, that are looked through for words that are not the call's
 MOST_OF_ONE, MOST_OF_ALL = 2_000, 60_000
 NOTE = "A note of the code that carries this task, about what you proposed. Mend what can be mended:"
