@@ -1,4 +1,7 @@
-"""The buttons: each id beside what it looks like. A button carries `Action.button` and no fact."""
+"""The buttons: each id beside what it looks like. A button carries `Action.button` and no fact.
+
+`views/card.py` says when an action's card has it, and `handlers/slack/buttons.py` what a press does.
+"""
 
 from __future__ import annotations
 
