@@ -15,7 +15,7 @@ from gate.rules.task import Usage
 from gate.rules.tool import ToolSpec
 from gate.rules.tool_offers import model_name
 from tests.tools.model_setup import ListedTools
-from tools.model.model_api import AssistantMessage, Message, Request, Response, ToolCall, ToolResults
+from tools.model.model_port import AssistantMessage, Message, Request, Response, ToolCall, ToolResults
 from tools.model.planner import ModelLimits, ModelPlanner
 from tools.model.tool_offer import ToolIndex
 

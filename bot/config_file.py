@@ -20,7 +20,7 @@ from gate.rules.settings import Switches, switch_problem, with_switches
 from gate.rules.url_guard import Network
 from handlers.api.ports import Bounds
 from tools.mcp.server_config import ENVIRONMENT, ServerConfig, Servers, server_configs
-from tools.model.model_api import OUTPUT_TOKENS
+from tools.model.model_port import OUTPUT_TOKENS
 from tools.strict_config import Document, Section, Text, fitting, one_of, within
 
 MANIFESTS = Path(__file__).parents[1] / "manifests"

@@ -14,7 +14,7 @@ from gate.rules.policy import Policy
 from gate.rules.ports import Tools
 from gate.rules.sampling import Sampler, SamplingBounds
 from tools.mcp.server_config import ServerConfig
-from tools.model.model_api import PROVIDERS, ModelConfig
+from tools.model.model_port import PROVIDERS, ModelConfig
 
 if TYPE_CHECKING:
     from tools.model.provider_client import ProviderModel
@@ -82,7 +82,7 @@ async def line(config: ModelConfig) -> ProviderModel:
 
 async def answers(model: ProviderModel) -> None:
     """Ask the model for a word. Raises Unavailable or ModelRefused, which say what is wrong."""
-    from tools.model.model_api import Request, UserMessage
+    from tools.model.model_port import Request, UserMessage
 
     try:
         await model.ask(Request("Answer in one word.", (UserMessage("Are you there?"),)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bot.planner import line
 from gate.rules.ports import Judge, Tools
-from tools.model.model_api import ModelConfig
+from tools.model.model_port import ModelConfig
 from tools.recipes.validation import RuleJudge
 
 JUDGES = ("none", "rules", "model")

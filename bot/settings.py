@@ -20,7 +20,7 @@ from handlers.api.ports import Bounds
 from storage import file_modes
 from storage.database import BadDatabaseUrl, parse
 from tools.mcp.server_config import ServerConfig
-from tools.model.model_api import ModelConfig
+from tools.model.model_port import ModelConfig
 from tools.strict_config import ConfigError
 
 SLACK_API = "https://slack.com/api/"

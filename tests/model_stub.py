@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tools.model.model_api import ModelConfig
+from tools.model.model_port import ModelConfig
 
 ORDER = re.compile(r"CALL\((\w+) (\{.*?\})\)")
 

@@ -22,7 +22,7 @@ from servers.sandbox.calling import SANDBOX
 from storage.migrate import migrate
 from tests.plain_messages import assert_plain
 from tools.mcp.server_config import ServerConfig
-from tools.model.model_api import ModelConfig
+from tools.model.model_port import ModelConfig
 from workspace.server import Workspace
 
 OPS = "C_OPS"

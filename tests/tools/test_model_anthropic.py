@@ -27,7 +27,7 @@ from tests.tools.model_setup import (
     then,
     turn,
 )
-from tools.model.model_api import ModelConfig
+from tools.model.model_port import ModelConfig
 from tools.model.planner import ModelPlanner
 from tools.model.provider_client import ProviderModel
 

@@ -44,7 +44,7 @@ from tests.tools.model_setup import (
 )
 from tests.views.samples import action
 from tools.model.context import BY_CODE
-from tools.model.model_api import AssistantMessage, Memo, Round, ToolCall, dump_memo
+from tools.model.model_port import AssistantMessage, Memo, Round, ToolCall, dump_memo
 from tools.model.prompt import Fence
 
 BINDING = replace(FILES[2], recipe=Recipe(bind={"expected": "{capture.before.sha256}"}))

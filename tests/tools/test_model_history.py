@@ -40,7 +40,7 @@ from tests.tools.model_setup import (
 )
 from tests.views.samples import action
 from tools.model import context
-from tools.model.model_api import AssistantMessage, Memo, Round, ToolCall, dump_memo
+from tools.model.model_port import AssistantMessage, Memo, Round, ToolCall, dump_memo
 from tools.model.planner import ModelLimits
 from tools.model.prompt import Fence
 

@@ -12,7 +12,7 @@ import pytest
 
 from gate.rules.ports import PlannerUnavailable
 from tests.cpu_time import within
-from tools.model.model_api import ModelConfig, ModelRefused, Request, Response, UserMessage
+from tools.model.model_port import ModelConfig, ModelRefused, Request, Response, UserMessage
 from tools.model.provider_client import ProviderModel
 
 ASKED = Request("Be brief.", (UserMessage("Hello"),), ())

@@ -14,7 +14,7 @@ from gate.rules.ports import PlannerUnavailable, Unavailable
 from gate.rules.task import Usage
 from tests.model_stub import Answer, Script, calls, fails, nonsense, says
 from tests.tools.model_setup import TEXT, WRITE, brief, done, planning, proposed, reply, then, tool, turn
-from tools.model.model_api import ModelRefused, Request, ToolDefinition, UserMessage
+from tools.model.model_port import ModelRefused, Request, ToolDefinition, UserMessage
 from tools.model.planner import ModelLimits, ModelPlanner
 from tools.model.provider_client import ProviderModel
 

@@ -18,7 +18,7 @@ from gate.rules.task import Assessment, Missing, Question, SettledPoint, Usage
 from tools.model.context import PromptInputs, interrupted
 from tools.model.control_tools import ASSESS, MAX_STEPS, parse_control, to_questions
 from tools.model.history import conversation
-from tools.model.model_api import (
+from tools.model.model_port import (
     AssistantMessage,
     Memo,
     Message,

@@ -25,7 +25,7 @@ from gate.rules.planner_port import (
 )
 from gate.rules.steps import PRIVATE, public_step
 from gate.rules.task import Instruction, Step
-from tools.model.model_api import load_memo
+from tools.model.model_port import load_memo
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
 from tools.model.prompt import Fence, Shortener
 from tools.model.toolset import Toolset

@@ -24,7 +24,7 @@ from gate.rules.settings import Switches
 from gate.rules.task import Missing, Question, Step
 from gate.rules.templates import TemplateError, names
 from tools.mcp.schema import problems
-from tools.model.model_api import ToolDefinition
+from tools.model.model_port import ToolDefinition
 from tools.model.toolset import InvalidCall, Toolset, parse_arguments
 
 FIND_TOOLS = "find_tools"

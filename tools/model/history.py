@@ -13,7 +13,7 @@ from gate.rules.canonical_json import stored_args
 from gate.rules.planner_port import Call, CallReport, CancelPending, Exchange, ListPending, Propose, Say
 from gate.rules.task import Instruction
 from tools.model.context import PromptInputs, first_message, result_of_call, speaker, without_bound
-from tools.model.model_api import (
+from tools.model.model_port import (
     AssistantMessage,
     Memo,
     Message,

@@ -13,7 +13,7 @@ from gate.rules.ports import Judge, Unavailable
 from gate.rules.task import Step, Task
 from gate.rules.unicode_safety import quoted
 from tools.model.control_tools import parse_control
-from tools.model.model_api import Model, ModelRefused, Request, ToolDefinition, UserMessage
+from tools.model.model_port import Model, ModelRefused, Request, ToolDefinition, UserMessage
 from tools.model.prompt import Fence
 from tools.model.toolset import InvalidCall
 

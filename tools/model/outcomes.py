@@ -21,7 +21,7 @@ from gate.rules.planner_port import (
     Turn,
 )
 from gate.rules.steps import Step, StepState
-from tools.model.model_api import load_memo
+from tools.model.model_port import load_memo
 from tools.model.prompt import Fence, Shortener
 
 NameOf = Callable[[Call], str]

@@ -25,7 +25,7 @@ from gate.rules.task import Usage
 from tools.model.assessment_request import FirstRequest
 from tools.model.context import PromptInputs, interrupted
 from tools.model.history import conversation
-from tools.model.model_api import Memo, Message, Model, ModelRefused, Request, Round, dump_memo, load_memo
+from tools.model.model_port import Memo, Message, Model, ModelRefused, Request, Round, dump_memo, load_memo
 from tools.model.outcomes import ends_after_refusal, outcome_summary, unseen_instructions
 from tools.model.prompt import Fence, system_prompt
 from tools.model.responses import SENT_ONCE_MORE, ResponseReader

@@ -27,7 +27,7 @@ from gate.rules.message_size import MessageSize, has_more_values
 from gate.rules.ports import PlannerUnavailable
 from gate.rules.task import Usage, clipped
 from tools.http_bounds import Bound, OwnTurns, keep_bounds, reading, refuse
-from tools.model.model_api import (
+from tools.model.model_port import (
     AssistantMessage,
     Message,
     ModelConfig,
@@ -74,7 +74,7 @@ UNREADABLE = "the model's answer could not be read"
 
 
 class ProviderModel:
-    """Implements tools.model.model_api.Model over a provider's HTTP API."""
+    """Implements tools.model.model_port.Model over a provider's HTTP API."""
 
     def __init__(self, config: ModelConfig) -> None:
         self._model, self._connection = _connect(config)

@@ -10,7 +10,7 @@ from gate.rules.checks_in_a_row import checked_in_a_row
 from gate.rules.planner_port import Call, Clarify, Done, Mode, Propose, ProposePlan, Reply, Say
 from tools.model import control_tools
 from tools.model.context import PromptInputs
-from tools.model.model_api import AssistantMessage, Round, ToolCall
+from tools.model.model_port import AssistantMessage, Round, ToolCall
 from tools.model.outcomes import (
     call_key,
     denied_calls,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gate.rules.ports import Unavailable
 from gate.rules.sampling import Completion, NotSampled, Prompt
-from tools.model.model_api import AssistantMessage, Message, Model, ModelRefused, Request, UserMessage
+from tools.model.model_port import AssistantMessage, Message, Model, ModelRefused, Request, UserMessage
 
 SYSTEM = """\
 You answer one request of a program, in text. You have no tools, and nothing that you write is carried out: it is data

@@ -14,7 +14,7 @@ from gate.rules.planner_port import Call, Mode, PlannerContext, Turn, as_told
 from gate.rules.tool import ToolSpec
 from tools.model import control_tools
 from tools.model.control_tools import available_controls, schema_text
-from tools.model.model_api import ToolDefinition, load_memo
+from tools.model.model_port import ToolDefinition, load_memo
 from tools.model.outcomes import call_results, unseen_instructions
 from tools.model.prompt import Fence
 from tools.model.toolset import MAX_DESCRIPTION, ModelTool, Toolset

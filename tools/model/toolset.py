@@ -17,7 +17,7 @@ from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec, Trust
 from gate.rules.tool_offers import LONGEST_NAME, offered_schema, offered_tools, with_optional
 from tools.mcp.schema import either, unknown
-from tools.model.model_api import ToolDefinition
+from tools.model.model_port import ToolDefinition
 
 MAX_DESCRIPTION = 1000  # characters of a server's description of a tool
 MAX_SCHEMA_TOKENS = 8000  # of the definitions that are sent; above, tools are searched for
