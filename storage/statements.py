@@ -5,10 +5,8 @@ Each is executed with its values by name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache, reduce
-from operator import add
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Table, and_, bindparam, case, exists, func, literal, or_, select, union_all, update
@@ -47,20 +45,16 @@ def locked_task(offset: timedelta) -> Any:
 @cache
 def count_waiting(offset: timedelta) -> Any:
     """How many actions of a person wait, for a decision or with a result that is to be reviewed."""
-    return select(_sum_of(_waiting(offset)).label("waiting"))
+    prepared, held = _waiting(offset)
+    return select(prepared.scalar_subquery() + held.scalar_subquery())
 
 
-def _sum_of(counts: Sequence[Any]) -> Any:
-    """Each count has an index of its own, which a condition with OR would not go by."""
-    first, *more = (one.scalar_subquery() for one in counts)
-    return reduce(add, more, first)
-
-
-def _waiting(offset: timedelta) -> list[Any]:
+def _waiting(offset: timedelta) -> tuple[Any, Any]:
+    """Two counts: each has an index of its own, which a condition with OR would not go by."""
     own = (actions.c.team == bindparam("team"), actions.c.requester == bindparam("requester"))
     now = select(clock(offset)).scalar_subquery()
     counted = select(func.count()).select_from(actions).where(*own)
-    return [counted.where(PREPARED, actions.c.expires_at > now), counted.where(HELD)]
+    return counted.where(PREPARED, actions.c.expires_at > now), counted.where(HELD)
 
 
 def _by_agents(*ids: Any) -> Any:
@@ -74,7 +68,8 @@ def count_waiting_of_agents(offset: timedelta) -> Any:
     """How many actions of a person wait that agents' tokens proposed; 0 for who asks without one."""
     asks = select(tokens.c.id).where(tokens.c.id == bindparam("token"), tokens.c.kind == TokenKind.AGENT)
     proposed = (_by_agents(actions.c.id, actions.c.task), asks.exists())
-    return select(_sum_of([one.where(*proposed) for one in _waiting(offset)]))
+    prepared, held = (one.where(*proposed) for one in _waiting(offset))
+    return select(prepared.scalar_subquery() + held.scalar_subquery())
 
 
 # What the planner was told of the calls of a reply.
