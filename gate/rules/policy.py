@@ -386,7 +386,7 @@ def _class_of_arguments(spec: ToolSpec, rules: Sequence[Rule], args: Json) -> Fo
     stated = spec.recipe.cls is not None or any(rule.cls for rule in rules)
     if stated and not spec.changed:
         return CallClass.READ, "", "commands"
-    found = spec.least if not args else None
+    found = spec.class_without_arguments if not args else None
     return *(found or command_tools.class_of_words(spec, args)), "commands"
 
 

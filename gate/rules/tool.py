@@ -192,7 +192,7 @@ class ToolSpec:
     meta: Mapping[str, Json] = field(default_factory=dict)  # as declared, for whoever reviews it
     shows_change: bool | None = None  # whether its words tell of a change; None where nobody has looked yet
     # The least class of a call without arguments, by its name and its schema, and why; None the same
-    least: tuple[CallClass, str] | None = None
+    class_without_arguments: tuple[CallClass, str] | None = None
 
     @property
     def required(self) -> frozenset[str]:

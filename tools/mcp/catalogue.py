@@ -185,7 +185,7 @@ class _CatalogueBuilder:
             meta=tool.meta or {},
             shows_change=shows_change(title, description, tool.input_schema) if asked else None,
         )
-        return replace(spec, least=class_of_words(spec, {})) if asked else spec
+        return replace(spec, class_without_arguments=class_of_words(spec, {})) if asked else spec
 
     def _recipe(self, tool: Tool) -> Recipe:
         """The operator's recipe, else the server's own where its server is trusted, else an empty one."""
