@@ -172,7 +172,7 @@ MUTANTS = (
     ),
     one(
         "no_end", "tests/gate/tasks/test_task_waits.py::test_a_run_that_comes_back_much_later_does_not_call",
-        "gate/actions/execution_lease.py", "            if (now - confirmed).total_seconds() > world.limits.begin:", "            if False:",
+        "gate/actions/execution_claim.py", "            if (now - confirmed).total_seconds() > world.limits.begin:", "            if False:",
     ),
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gate.actions.action_versions import audit_entry, logged_result
 from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
-from gate.actions.execution_lease import NotClaimed, call_with_heartbeat, claim, grant_note
+from gate.actions.execution_claim import NotClaimed, call_with_heartbeat, claim, grant_note
 from gate.actions.follow import begin_following
 from gate.actions.gated_results import REVIEWED, MadeCall, without_gated_files
 from gate.actions.grant_consent import grant_withdrawn_reason

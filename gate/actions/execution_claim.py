@@ -1,4 +1,4 @@
-"""The lease of an approved action: the right to call its tool. One process holds it, and renews it while it calls."""
+"""The claim: the right to call a tool for an approved action. One process holds it, and renews it while it calls."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gate.actions.confirm import expire, notify_ended
 from gate.actions.execute import cancel_approved, outcome_entry
-from gate.actions.execution_lease import NOT_STARTED_IN_TIME
+from gate.actions.execution_claim import NOT_STARTED_IN_TIME
 from gate.rules import jobs
 from gate.rules.action import Action, Outcome, Session
 from gate.rules.action_states import Event, NoSuchArrow, State
