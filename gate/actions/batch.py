@@ -16,7 +16,7 @@ from gate.actions.button_press import (
     load_action,
     refusal_entry,
 )
-from gate.actions.confirm import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
+from gate.actions.claim_click import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
 from gate.actions.preview import policy_decision
 from gate.rules import batch_receipt, jobs
 from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict

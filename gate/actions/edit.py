@@ -25,7 +25,7 @@ from gate.actions.button_press import (
     load_action,
     mark_message_handled,
 )
-from gate.actions.confirm import decision_for, expire, notify_ended
+from gate.actions.claim_click import decision_for, expire, notify_ended
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.review_log import action_review_name, announce_action_review

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from gate.actions.action_versions import audit_entry, logged_result
-from gate.actions.confirm import decision_now, notify_ended, rules_unchanged
+from gate.actions.claim_click import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
 from gate.actions.execution_claim import NotClaimed, call_with_heartbeat, claim, grant_note
 from gate.actions.follow import begin_following

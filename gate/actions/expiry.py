@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gate.actions.confirm import expire, notify_ended
+from gate.actions.claim_click import expire, notify_ended
 from gate.actions.execute import cancel_approved, outcome_entry
 from gate.actions.execution_claim import NOT_STARTED_IN_TIME
 from gate.rules import jobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.actions.action_versions import record_proposed, with_receipt
-from gate.actions.confirm import approve
+from gate.actions.claim_click import approve
 from gate.rules.action import Action, Session, Vote
 from gate.rules.grants import Grant, covers, describe_patterns
 from gate.rules.ports import Tx, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gate.actions import confirm
+from gate.actions import claim_click
 from gate.actions.button_press import (
     OUTDATED,
     Press,
@@ -100,7 +100,7 @@ async def give(world: World, press: Press, kind: int, hours: int) -> PressResult
         return PressResult(False, "stale", OUTDATED, offer.action)
     if not 0 <= kind < len(offer.kinds) or hours not in HOURS:
         return PressResult(False, "empty", CHOICE_MISSING, offer.action)
-    said = await confirm.confirm(world, replace(press, view=""))
+    said = await claim_click.confirm(world, replace(press, view=""))
     if said.code != "confirmed":
         return said
     async with world.ledger.begin(world.limits.decision) as tx:

@@ -17,7 +17,7 @@ from gate.actions.action_versions import (
     update_cards,
     with_receipt,
 )
-from gate.actions.confirm import drop_lease
+from gate.actions.claim_click import drop_lease
 from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
 from gate.actions.preview import NOT_QUOTED, PreviewResult, make_preview, policy_decision

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gate.actions import confirm
+from gate.actions import claim_click
 from gate.actions.action_versions import audit_entry
 from gate.actions.button_press import (
     OUTDATED,
@@ -53,7 +53,7 @@ async def read_only_offer(world: World, press: Press) -> ReadOnlyOffer | PressRe
     if not press.ref.fits(action) or not intact(action):
         return PressResult(False, "stale", OUTDATED, action)
     spec = world.tools.find(action.server, action.tool)
-    now = confirm.decision_now(world, action)
+    now = claim_click.decision_now(world, action)
     if not is_only_claimed(action.proposal.decision) or spec is None or now is None:
         return PressResult(False, "floor", NOT_ALLOWED, action)
     if spec.definition != action.definition or not is_only_claimed(now):
@@ -90,5 +90,5 @@ async def _confirm_call(world: World, press: Press, offer: ReadOnlyOffer) -> Pre
         return PressResult(
             True, "noted", told + STILL_PENDING.format(requester=f"<@{action.requester}>"), action
         )
-    said = await confirm.confirm(world, replace(press, view=""))
+    said = await claim_click.confirm(world, replace(press, view=""))
     return replace(said, text=f"{told} {said.text}".strip())

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gate.actions.action_versions import audit_entry
 from gate.actions.button_press import Press, PressResult, already_decided, load_action
-from gate.actions.confirm import decision_now, notify_ended
+from gate.actions.claim_click import decision_now, notify_ended
 from gate.actions.edit import without_bound_args
 from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.undone_action import move_original

@@ -16,7 +16,7 @@ from gate.actions.button_press import (
     load_action,
     mark_message_handled,
 )
-from gate.actions.confirm import decision_now, notify_ended
+from gate.actions.claim_click import decision_now, notify_ended
 from gate.actions.follow import begin_following
 from gate.actions.review_log import record_review
 from gate.rules.action import Action, Json, ResultDecision, ResultReview

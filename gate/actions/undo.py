@@ -17,7 +17,7 @@ from gate.actions.action_versions import (
     with_receipt,
 )
 from gate.actions.button_press import TAMPERED, Press, PressResult, already_decided, load_action
-from gate.actions.confirm import approve, decision_for, decision_now, notify_ended
+from gate.actions.claim_click import approve, decision_for, decision_now, notify_ended
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import (

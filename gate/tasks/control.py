@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
-from gate.actions.confirm import drop_lease
+from gate.actions.claim_click import drop_lease
 from gate.actions.review_log import record_step_review, step_under_review
 from gate.rules import jobs, plans
 from gate.rules.action import Action, ResultDecision

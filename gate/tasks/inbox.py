@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gate.actions import grants
 from gate.actions.button_press import Press, PressResult
-from gate.actions.confirm import cancel, confirm
+from gate.actions.claim_click import cancel, confirm
 from gate.actions.edit import edit_by_text, naming
 from gate.rules import jobs, thread_commands
 from gate.rules.action import Action, Json, Person, Ref, Session

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gate.actions.button_press import Press
-from gate.actions.confirm import cancel
+from gate.actions.claim_click import cancel
 from gate.actions.prepare import Answered, CallRequest, Prepared, as_sentence, prepare
 from gate.actions.preview import policy_decision
 from gate.rules import jobs

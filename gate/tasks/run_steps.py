@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from gate.actions.confirm import drop_lease
+from gate.actions.claim_click import drop_lease
 from gate.actions.prepare import Answered, Keep, Refused, prepare
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Json, Verdict

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
-from gate.actions.confirm import drop_lease
+from gate.actions.claim_click import drop_lease
 from gate.actions.review_log import step_under_review
 from gate.rules import thread_commands
 from gate.rules.action import Action, Ref

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.actions.action_versions import audit_entry, record_proposed, with_receipt
-from gate.actions.confirm import approve, end_pending, notify_ended
+from gate.actions.claim_click import approve, end_pending, notify_ended
 from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.rules import plans

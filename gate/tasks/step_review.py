@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gate.actions import confirm, edit, result_review, undo
+from gate.actions import claim_click, edit, result_review, undo
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, TaskPress
 from gate.actions.review_log import REJECT, record_step_review, step_under_review
 from gate.rules import plans
@@ -112,10 +112,10 @@ async def _before(world: World, action_id: str, asked: ReviewRequest) -> PressRe
     ref = Ref(action.id, action.version, action.receipt[:16])
     press = Press(ref, asked.team, asked.user, typed=asked.phrase, reason=asked.comment)
     if asked.decision is REJECT:
-        return await confirm.reject(world, press)
+        return await claim_click.reject(world, press)
     if asked.edited is not None:
         return await _edited(world, action, press, asked.edited)
-    return await confirm.confirm(world, press)
+    return await claim_click.confirm(world, press)
 
 
 async def _edited(

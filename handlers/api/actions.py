@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from gate.actions import confirm as decide
-from gate.actions import edit, reissue, resolve_unknown, undo
+from gate.actions import claim_click, edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import OUTDATED, Press
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.rules import access
@@ -176,7 +175,7 @@ async def confirm(request: ApiRequest[models.Confirm]) -> ApiResponse:
     """POST /actions/{id}/confirm: the token's person confirms the version that they saw."""
     action = await load_visible(request)
     require_ok(
-        await decide.confirm(
+        await claim_click.confirm(
             request.world, press(request, action, request.params, typed=request.params.phrase)
         )
     )
@@ -203,7 +202,7 @@ async def cancel(request: ApiRequest[models.Cancel]) -> ApiResponse:
         if action.undoes:
             raise Problem(403, "agents_do_not_decide", NOT_ITS_OWN)
         reason = ": ".join(filter(None, [WITHDRAWN.format(name=request.token.name), reason]))
-    require_ok(await decide.cancel(request.world, press(request, action, reason=reason)))
+    require_ok(await claim_click.cancel(request.world, press(request, action, reason=reason)))
     return await current_response(request, request.id)
 
 
@@ -213,7 +212,7 @@ async def reject(request: ApiRequest[models.Reject]) -> ApiResponse:
     seen = press(request, action, request.params, reason=request.params.reason)
     if not seen.ref.fits(action):
         raise Problem(409, "stale", OUTDATED)
-    require_ok(await decide.reject(request.world, seen))
+    require_ok(await claim_click.reject(request.world, seen))
     return await current_response(request, request.id)
 
 

@@ -24,7 +24,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from gate.actions import confirm
+from gate.actions import claim_click
 from gate.actions.button_press import Press
 from gate.actions.prepare import Answered, CallRequest, Refused, prepare, unknown_tool_text
 from gate.actions.preview import policy_decision
@@ -253,7 +253,7 @@ class Calls:
         )
         world = self._services.for_token(token).world
         ref = Ref(action.id, action.version, action.receipt[:16])
-        require_ok(await confirm.cancel(world, Press(ref, token.team, token.user, reason=reason[:1000])))
+        require_ok(await claim_click.cancel(world, Press(ref, token.team, token.user, reason=reason[:1000])))
         return results.withdrawn(await world.ledger.action(action.id) or action)
 
     def _hold_seconds(self, ctx: Context) -> float:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import anyio
 from aiohttp import web
 
-from gate.actions import confirm
+from gate.actions import claim_click
 from gate.actions.button_press import Press
 from gate.rules.access import StreamEvent, Token, TokenKind
 from gate.rules.action import Action, Ref
@@ -203,7 +203,7 @@ class Waiter:
             if action is None or (action := await latest_renewal(world.ledger, action)).state in SETTLED:
                 return
             ref = Ref(action.id, action.version, action.receipt[:16])
-            await confirm.cancel(world, Press(ref, token.team, token.user, reason=reason))
+            await claim_click.cancel(world, Press(ref, token.team, token.user, reason=reason))
         except Unavailable as error:
             log.warning("%s could not be withdrawn, so it will expire: %s", action_id, error)
 

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gate.actions import batch, grants, read_only_claim, reissue, resolve_unknown, undo
-from gate.actions import confirm as decide
+from gate.actions import batch, claim_click, grants, read_only_claim, reissue, resolve_unknown, undo
 from gate.actions.batch import GroupPress
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, already_decided, load_action
 from gate.actions.edit import edit_form
@@ -39,8 +38,8 @@ def press(click: Click) -> Press | None:
 async def confirm(world: World, pressed: Press) -> PressResult:
     """Confirm counts only on the card: with a leaked token, a view around the button could show anything."""
     if not pressed.message_ts:
-        return PressResult(False, "not_ours", decide.NOT_OUR_CARD)
-    return await decide.confirm(world, pressed)
+        return PressResult(False, "not_ours", claim_click.NOT_OUR_CARD)
+    return await claim_click.confirm(world, pressed)
 
 
 async def confirm_all(world: World, pressed: Press) -> PressResult:
@@ -70,7 +69,7 @@ class Buttons:
             buttons.CONFIRM: confirm,
             buttons.CONFIRM_ALL: confirm_all,
             buttons.APART: batch.move_to_own_card,
-            buttons.CANCEL: decide.cancel,
+            buttons.CANCEL: claim_click.cancel,
             buttons.UNDO: undo.request_undo,
             buttons.RENEW: reissue.reissue_by_press,
             buttons.CHECK: resolve_unknown.check_by_press,
@@ -189,7 +188,7 @@ class Buttons:
         action = await load_action(self._world, pressed, Verb.CONFIRM)
         if isinstance(action, PressResult):
             return action
-        hindrance = await decide.modal_refusal(self._world, action, pressed)
+        hindrance = await claim_click.modal_refusal(self._world, action, pressed)
         if hindrance:
             return hindrance
         return action, modals.review(action, await self._world.ledger.votes(action.id, action.version))

@@ -10,7 +10,7 @@ from typing import Any
 from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 
-from gate.actions import confirm
+from gate.actions import claim_click
 from gate.actions.button_press import Press
 from gate.rules.action import Ref, Session
 from gate.rules.jobs import for_owner
@@ -94,7 +94,7 @@ class Events:
     async def _stopped(self, session: Session, user: str) -> None:
         for action in await self._world.ledger.pending(session.team, user=user, session=session):
             ref = Ref(action.id, action.version, action.receipt[:16])
-            await confirm.cancel(self._world, Press(ref, session.team, user))
+            await claim_click.cancel(self._world, Press(ref, session.team, user))
         await steer.stop(self._world, Incoming("", session, user, "stop", "", True))
 
 

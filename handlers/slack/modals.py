@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gate.actions import confirm, edit, grants, read_only_claim, result_review
+from gate.actions import claim_click, edit, grants, read_only_claim, result_review
 from gate.actions.button_press import NOT_FOUND, Press, PressResult, load_action
 from gate.rules.action import Action, Ref
 from gate.rules.permissions import Verb
@@ -102,7 +102,7 @@ class Modals:
         pressed = self._press(submission, typed=payloads.text_value(submission.values, modals.PHRASE))
         if pressed is None:
             return Reply(text=NOT_FOUND)
-        said = await confirm.confirm(self._world, pressed)
+        said = await claim_click.confirm(self._world, pressed)
         if said.code == "wrong_phrase":
             return errors({modals.PHRASE: said.text})
         return reply_for(said, submission)
@@ -113,7 +113,7 @@ class Modals:
         )
         if pressed is None:
             return Reply(text=NOT_FOUND)
-        return reply_for(await confirm.reject(self._world, pressed), submission)
+        return reply_for(await claim_click.reject(self._world, pressed), submission)
 
     def _result_review(self, kind: str) -> Callable[[Submission], Awaitable[Reply]]:
         """The handler of a modal of the result review."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress
-from gate.actions.confirm import CARD_NOT_POSTED, NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS
+from gate.actions.claim_click import CARD_NOT_POSTED, NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS
 from gate.rules.action import Ref
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import OpenedModal, World

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm, undo
+from gate.actions import claim_click, undo
 from gate.rules.plan_changes import StepChange
 from gate.rules.planner_port import Call, ProposedStep, ProposePlan
 from gate.rules.policy import Rule
@@ -81,7 +81,7 @@ async def test_an_agent_is_told_nothing_of_a_private_step_that_has_left_the_plan
     assert (await flow.modify(stage.world, on_plan(await now(api, made)), CHANGED)).ok
     assert (await flow.step_by_step(stage.world, on_plan(await now(api, made)))).ok
     await now(api, made)
-    assert (await confirm.cancel(stage.world, stage.press(await waiting(stage)))).ok
+    assert (await claim_click.cancel(stage.world, stage.press(await waiting(stage)))).ok
     stage.planner.script.append(proposes(write("z.md")))
     assert (await flow.replan(stage.world, replace(on_plan(await now(api, made)), text="do it otherwise"))).ok
     await now(api, made)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.actions import confirm as decide
+from gate.actions import claim_click
 from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.planner_port import Call, Propose
 from gate.rules.reviews import Phase
@@ -185,7 +185,7 @@ async def test_an_edit_through_a_token_is_no_order_that_a_grant_covers(api: Api)
         got = await person.get(f"/actions/{action.id}")
         await person.post(f"/actions/{action.id}/edit", seen(got, arguments={"path": ORDER}))
         await stage.play()
-        assert (await decide.cancel(stage.world, stage.press(await waiting(stage)))).ok
+        assert (await claim_click.cancel(stage.world, stage.press(await waiting(stage)))).ok
         await stage.play()
     assert "evil.md" not in wrote(stage)
 

@@ -16,7 +16,7 @@ from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitResult
 
-from gate.actions import confirm, preview
+from gate.actions import claim_click, preview
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Decision
 from gate.rules.action_states import SETTLED, State
@@ -166,7 +166,7 @@ async def test_a_write_that_a_person_rejects_does_not_run_and_says_why(api: Api,
     async with connected(await api.agent(), mode) as mcp:
         call = called(mcp)
         action = await waiting(api)
-        await confirm.reject(api.gate.world, api.gate.press(action, ANN, reason="not today"))
+        await claim_click.reject(api.gate.world, api.gate.press(action, ANN, reason="not today"))
         result = await call
     assert result.is_error
     assert "did not run" in words(result)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from bot.engine import Engine
 from bot.job_routes import jobs
 from bot.wiring import RandomIds, SystemClock
-from gate.actions import confirm, edit
+from gate.actions import claim_click, edit
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action, Person, Ref, Session
@@ -165,7 +165,7 @@ async def _press(world: World, presses: Sequence[tuple[str, Ref]]) -> Counter[tu
 
 
 async def _confirm(world: World, press: Press) -> PressResult:
-    return await insisting(lambda: confirm.confirm(world, press))
+    return await insisting(lambda: claim_click.confirm(world, press))
 
 
 async def insisting(deed: Callable[[], Awaitable[T]]) -> T:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.actions import confirm, edit, expiry
+from gate.actions import claim_click, edit, expiry
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action
@@ -59,10 +59,10 @@ async def race(stage: Scene, action: Action, lead: float) -> str:
     ref, owner = shown(action).ref, Press(shown(action).ref, TEAM, action.requester)
     world, wrong = stage.world, Press(ref, TEAM, "U_SOMEBODY_ELSE")
     runners = [
-        confirm.confirm(world, owner),
-        confirm.confirm(world, owner),
-        confirm.confirm(world, wrong),
-        _behind(confirm.cancel(world, owner)),
+        claim_click.confirm(world, owner),
+        claim_click.confirm(world, owner),
+        claim_click.confirm(world, wrong),
+        _behind(claim_click.cancel(world, owner)),
         _behind(edit.edit_by_text(world, owner, Replace("here", "there"))),
         _behind(expiry.process_items(world, [DueItem("action", action.id, action.revision, 0.0)])),
     ]

@@ -12,8 +12,7 @@ from typing import Any
 
 from bot.cards import OnDraw
 from bot.job_routes import jobs
-from gate.actions import confirm as decide
-from gate.actions import expiry
+from gate.actions import claim_click, expiry
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Person, Ref, Session
@@ -221,7 +220,7 @@ class Scene:
         return Press(Ref(action.id, action.version, action.receipt[:16]), TEAM, user, **more)
 
     async def confirm(self, action: Action, user: str = ANN, **more: Any) -> PressResult:
-        return await decide.confirm(self.world, self.press(action, user, **more))
+        return await claim_click.confirm(self.world, self.press(action, user, **more))
 
     async def play(self, timers: bool = False) -> None:
         """Carry out every run that is due, and what comes of summaries that nobody holds, until none is left. With

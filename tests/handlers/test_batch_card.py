@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.cards import Cards
-from gate.actions import batch, confirm
+from gate.actions import batch, claim_click
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Session
 from gate.rules.ids import derive_id
@@ -183,14 +183,14 @@ async def test_what_has_no_room_gets_a_card_of_its_own(http: Edge) -> None:
 
     with http.nothing_ran():
         await http.send("interactive", forged())
-        await http.told(ANN, confirm.SHORTENED_CARD)
+        await http.told(ANN, claim_click.SHORTENED_CARD)
     await made.press("show_apart", 1)
     assert "It stands on a card of its own in this thread." in made.text
     assert made.own(1).text == "Prepared: Write b.md"
     assert len(made.messages) == 2
     with http.nothing_ran():
         await http.send("interactive", forged())
-        await http.told(ANN, confirm.NOT_OUR_CARD)
+        await http.told(ANN, claim_click.NOT_OUR_CARD)
     await http.ann.click(made.own(1), "confirm")
     await http.settled()
     assert made.own(1).text == "Wrote b.md"

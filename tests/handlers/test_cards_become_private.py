@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.cards import NOW_PRIVATE
-from gate.actions import confirm, edit
+from gate.actions import claim_click, edit
 from gate.actions.button_press import Press
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State
@@ -203,7 +203,7 @@ async def record_read_by_ben(edge: Edge, thread: str) -> str:
 async def test_the_record_in_a_thread_tells_nobody_why_a_private_call_was_rejected(private: Edge) -> None:
     thread, action = await asked_in_private(private)
     why = f"not so: {TOLD}"
-    assert (await confirm.reject(private.world, replace(press_on(action), reason=why))).ok
+    assert (await claim_click.reject(private.world, replace(press_on(action), reason=why))).ok
     await private.settled()
     assert why not in repr(await private.ledger.audit_tail(team=TEAM, limit=50))
     # As an earlier version has kept it

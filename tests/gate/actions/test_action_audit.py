@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from gate.actions import confirm, undo
+from gate.actions import claim_click, undo
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call
@@ -73,7 +73,7 @@ async def test_an_error_is_on_the_record_as_one(stage: Scene):
 
 async def test_a_rejection_is_no_confirmation(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
-    await confirm.reject(stage.world, stage.press(action, reason="no"))
+    await claim_click.reject(stage.world, stage.press(action, reason="no"))
     assert ("rejected", ANN, "rejected_by_user", False) in await events(stage)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.job_routes import jobs
-from gate.actions import batch, confirm, edit, undo
+from gate.actions import batch, claim_click, edit, undo
 from gate.actions.batch import GroupPress
 from gate.rules import batch_receipt
 from gate.rules import jobs as runs
@@ -135,7 +135,7 @@ async def test_the_planner_is_told_when_all_of_them_are_settled_and_not_before(s
     await stage.confirm(first)
     await stage.play()
     assert stage.desk.notes == {"a.md": "hello"}
-    await confirm.reject(stage.world, stage.press(second, reason="not now"))
+    await claim_click.reject(stage.world, stage.press(second, reason="not now"))
     await stage.play()
     assert len(stage.planner.seen) == asked
     await stage.confirm(third)
@@ -199,7 +199,7 @@ async def edited(stage: Scene, action: Action) -> None:
 
 
 async def cancelled(stage: Scene, action: Action) -> None:
-    await confirm.cancel(stage.world, stage.press(action))
+    await claim_click.cancel(stage.world, stage.press(action))
 
 
 async def confirmed(stage: Scene, action: Action) -> None:
@@ -440,9 +440,9 @@ async def test_what_is_not_shown_whole_is_confirmed_by_no_yes(stage: Scene):
     place = stage.wall.places[actions[1].group]
     with nothing_ran(stage):
         assert not (await batch.confirm_all(stage.world, pressed(stage, actions))).ok
-        assert (await stage.confirm(actions[1], message_ts=place)).text == confirm.SHORTENED_CARD
+        assert (await stage.confirm(actions[1], message_ts=place)).text == claim_click.SHORTENED_CARD
         for action in (actions[0], actions[2]):
-            await confirm.cancel(stage.world, stage.press(action))
+            await claim_click.cancel(stage.world, stage.press(action))
         await stage.play()
         await in_part(stage, actions[1])  # there is still no room for it
         await stage.say("yes", mentioned=False)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm, edit
+from gate.actions import claim_click, edit
 from gate.actions.action_versions import lease_record
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action, Approvers, CallClass, Risk
@@ -39,7 +39,7 @@ async def test_a_write_waits_and_runs_once_when_its_requester_confirms(stage: Sc
 async def test_nobody_else_decides(stage: Scene, user: str, verb: str):
     action = await stage.prepare(path="a.md", content="hello")
     with nothing_ran(stage):
-        said = await getattr(confirm, verb)(stage.world, stage.press(action, user))
+        said = await getattr(claim_click, verb)(stage.world, stage.press(action, user))
         await stage.play()
     assert (said.ok, said.code) == (False, "not_allowed")
     assert said.text
@@ -87,10 +87,10 @@ async def test_who_is_overtaken_between_two_looks_is_told_who_was_first(stage: S
             return getattr(leases, name)
 
         async def get(self, action_id: str) -> object:
-            assert (await confirm.confirm(stage.world, stage.press(action))).ok
+            assert (await claim_click.confirm(stage.world, stage.press(action))).ok
             return await leases.get(action_id)
 
-    said = await confirm.confirm(replace(stage.world, leases=Overtaken()), stage.press(action))
+    said = await claim_click.confirm(replace(stage.world, leases=Overtaken()), stage.press(action))
     assert said.text.startswith(f"This was already confirmed by <@{ANN}>")
 
 
@@ -271,7 +271,7 @@ async def test_one_rejection_ends_it_with_its_reason(stage: Scene):
     stage.rule(Rule("two", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}), needed=2)))
     action = await stage.prepare(path="a.md", content="hello")
     await stage.confirm(action, BEN)
-    said = await confirm.reject(stage.world, stage.press(action, CLEO, reason="not on a Friday"))
+    said = await claim_click.reject(stage.world, stage.press(action, CLEO, reason="not on a Friday"))
     assert said.code == "rejected"
     after = await stage.now(action.id)
     assert (after.state, after.decision, after.decided_by) == (State.REJECTED, "not on a Friday", CLEO)
@@ -329,7 +329,7 @@ async def test_a_rule_that_got_stricter_while_a_card_waits_is_asked_about_anew(s
     fresh, asked = await stage.now(action.id), await stage.prepare(path="a.md", content="hello")
     assert fresh.state is State.PREPARED
     assert fresh.proposal.decision == asked.proposal.decision
-    assert confirm.rules_unchanged(stage.world, fresh)
+    assert claim_click.rules_unchanged(stage.world, fresh)
 
 
 @pytest.mark.parametrize("rule", TIGHTENED.values(), ids=TIGHTENED)
@@ -351,7 +351,7 @@ async def test_a_rule_that_got_milder_asks_nobody_anew(stage: Scene):
 @pytest.mark.parametrize("end", ["cancel", "reject"])
 async def test_a_second_decision_is_told_who_was_first(stage: Scene, end: str):
     action = await stage.prepare(path="a.md", content="hello")
-    await getattr(confirm, end)(stage.world, stage.press(action))
+    await getattr(claim_click, end)(stage.world, stage.press(action))
     said = await stage.confirm(action)
     assert said.code == "late"
     assert f"<@{ANN}>" in said.text
@@ -362,8 +362,8 @@ async def test_the_end_of_its_time_is_decided_once(stage: Scene):
         stage.ledger.offset *= 0
         action = await stage.prepare(path="a.md", content="hello")
         stage.travel(seconds)
-        races = [stage.confirm(action), confirm.cancel(stage.world, stage.press(action))]
-        said = await asyncio.gather(*races, confirm.expire(stage.world, action))
+        races = [stage.confirm(action), claim_click.cancel(stage.world, stage.press(action))]
+        said = await asyncio.gather(*races, claim_click.expire(stage.world, action))
         final = (await stage.now(action.id)).state
         confirmed, cancelled = [s is not None and s.ok for s in said[:2]]
         if final is State.CANCELLED:  # before anybody else, or right after the yes, before it ran

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm as decide
-from gate.actions import execute, reissue
+from gate.actions import claim_click, execute, reissue
 from gate.actions.button_press import PressResult
 from gate.rules.action import Action, Approvers, Vote
 from gate.rules.action_states import State
@@ -90,7 +89,7 @@ async def test_who_is_the_only_approver_is_told_how_it_can_be_done(stage: Scene,
     assert said.code == "not_allowed"
     assert f"an approver other than <@{BEN}> must confirm this" in said.text
     assert f"<@{ANN}> can ask for it anew" in said.text
-    assert (await decide.reject(stage.world, stage.press(action, BEN))).ok  # a no counts as ever
+    assert (await claim_click.reject(stage.world, stage.press(action, BEN))).ok  # a no counts as ever
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -106,7 +105,7 @@ async def test_it_is_checked_again_at_the_effect(stage: Scene):
     action = await by_plan(stage)
     async with stage.ledger.begin() as tx:
         await tx.vote(Vote(action.id, action.version, BEN, True, await tx.now()))
-        await decide.approve(tx, action, BEN)
+        await claim_click.approve(tx, action, BEN)
     with nothing_ran(stage):
         await execute.execute(stage.world, action.id)
     assert (await stage.now(action.id)).state is State.CANCELLED

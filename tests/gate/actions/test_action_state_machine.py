@@ -27,8 +27,7 @@ from sqlalchemy import Connection, select, update
 
 from bot.embedded_redis import EmbeddedRedis
 from bot.job_routes import jobs
-from gate.actions import confirm as decide
-from gate.actions import edit, expiry, reissue, resolve_unknown, undo
+from gate.actions import claim_click, edit, expiry, reissue, resolve_unknown, undo
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers, Person, Ref, Verdict
@@ -300,7 +299,7 @@ class Machine(RuleBasedStateMachine):
 
     async def twice(self, press: Press) -> list[PressResult]:
         """Slack delivers it twice."""
-        return await asyncio.gather(*(decide.confirm(self.stage.world, press) for _ in range(2)))
+        return await asyncio.gather(*(claim_click.confirm(self.stage.world, press) for _ in range(2)))
 
     async def opened(self, sheet: OpenedModal) -> None:
         async with self.stage.ledger.begin() as tx:
@@ -340,7 +339,7 @@ class Machine(RuleBasedStateMachine):
         if action is None:
             return
         user = self.asker(name, action)
-        flow = decide.cancel if verb is Verb.CANCEL else decide.reject
+        flow = claim_click.cancel if verb is Verb.CANCEL else claim_click.reject
         said = self.wait(flow(self.stage.world, self.press(action, user)))
         if said.ok:
             person = self.stage.directory.people[user]

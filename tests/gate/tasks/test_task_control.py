@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from gate.actions import confirm as decide
-from gate.actions import reissue
+from gate.actions import claim_click, reissue
 from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.action_states import State
@@ -111,7 +110,7 @@ async def test_continue_goes_on_to_the_very_card_that_waited(stage: Scene):
 async def test_a_no_to_the_card_that_waits_in_a_pause_is_a_step_that_did_not_go_through(stage: Scene):
     task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
     await pressed(stage, control.pause, on_plan(task))
-    assert (await decide.cancel(stage.world, stage.press(await waiting(stage)))).ok
+    assert (await claim_click.cancel(stage.world, stage.press(await waiting(stage)))).ok
     await stage.play()
     task = await only(stage)
     assert (task.state, task.why, wrote(stage)) == (S.PAUSED, PauseReason.STEP, [])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm, execute, expiry, reissue, undo
+from gate.actions import claim_click, execute, expiry, reissue, undo
 from gate.rules.action import CallClass
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose, Say
@@ -40,7 +40,7 @@ async def test_an_undo_that_was_not_confirmed_can_be_asked_for_again(stage: Scen
     action = await done(stage)
     asked = await asked_undo(stage, action)
     if end == "cancelled":
-        await confirm.cancel(stage.world, stage.press(asked))
+        await claim_click.cancel(stage.world, stage.press(asked))
     else:
         stage.travel(301)
         await expiry.overdue(stage.world)

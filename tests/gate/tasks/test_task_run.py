@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gate.actions import confirm, edit, expiry, reissue
+from gate.actions import claim_click, edit, expiry, reissue
 from gate.actions.button_press import Press
 from gate.rules.action import CallClass
 from gate.rules.action_states import State
@@ -243,7 +243,9 @@ async def test_what_a_person_settles_is_followed(stage: Scene, happened: bool, a
 
 
 # promise: GATE-08
-@pytest.mark.parametrize(("verb", "word"), [(confirm.cancel, "cancelled"), (confirm.reject, "rejected")])
+@pytest.mark.parametrize(
+    ("verb", "word"), [(claim_click.cancel, "cancelled"), (claim_click.reject, "rejected")]
+)
 async def test_a_refused_card_pauses_with_the_reason(stage: Scene, verb, word: str):
     await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
     action = await waiting(stage)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm as decide
+from gate.actions import claim_click
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
@@ -69,7 +69,7 @@ async def nothing_is_told(stage: Scene) -> None:
 @pytest.mark.parametrize("in_plan", [True, False])
 async def test_why_a_person_rejected_it_is_not_told(desk: Scene, in_plan: bool) -> None:
     action = await secret_step(desk, in_plan)
-    assert (await decide.reject(desk.world, replace(desk.press(action), reason=SECRET))).ok
+    assert (await claim_click.reject(desk.world, replace(desk.press(action), reason=SECRET))).ok
     await desk.play()
     await nothing_is_told(desk)
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from gate.actions import confirm as decide
-from gate.actions import reissue, resolve_unknown
+from gate.actions import claim_click, reissue, resolve_unknown
 from gate.actions.button_press import TaskPress
 from gate.actions.prepare import Answered, CallRequest, prepare
 from gate.rules.action import Ref
@@ -83,7 +82,7 @@ async def test_steps_of_a_reply_are_decided_in_any_order_and_fail_alone(stage: S
     asked_before = len(stage.planner.seen)
     await stage.confirm(await one(stage, "c.md"))
     await stage.play()
-    said = await decide.reject(stage.world, stage.press(await one(stage, "a.md"), reason="not that one"))
+    said = await claim_click.reject(stage.world, stage.press(await one(stage, "a.md"), reason="not that one"))
     assert said.ok
     await stage.play()
     assert (wrote(stage), len(stage.planner.seen)) == (["c.md"], asked_before)
@@ -216,7 +215,7 @@ async def test_manual_asks_for_the_calls_of_one_reply_one_after_the_other(stage:
 
 async def test_manual_goes_on_to_the_next_call_of_a_reply_when_one_is_cancelled(stage: Scene):
     await asked(stage, write("a.md"), write("b.md"), text="[manual] do both")
-    assert (await decide.cancel(stage.world, stage.press(await one(stage, "a.md")))).ok
+    assert (await claim_click.cancel(stage.world, stage.press(await one(stage, "a.md")))).ok
     await stage.play()
     task = await newest(stage)
     assert (states(task), wrote(stage)) == (["failed", "asked"], [])
@@ -485,7 +484,7 @@ async def test_what_drifted_is_asked_again_alone_where_its_task_ends_at_that_mom
     stage.planner.follows = False
     await asked(stage, write("a.md"))
     old = await one(stage, "a.md")
-    assert (await decide.cancel(stage.world, stage.press(old))).ok
+    assert (await claim_click.cancel(stage.world, stage.press(old))).ok
     await stage.play()
     assert (await newest(stage)).is_finished
     monkeypatch.setattr(reissue, "may_become", lambda task, step, action: True)

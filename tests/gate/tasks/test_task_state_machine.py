@@ -20,7 +20,7 @@ from sqlalchemy import Connection, select
 
 from bot.embedded_redis import EmbeddedRedis
 from bot.job_routes import jobs
-from gate.actions import confirm, expiry, reissue, resolve_unknown
+from gate.actions import claim_click, expiry, reissue, resolve_unknown
 from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules import plans
 from gate.rules.action import Action, Approvers, CallClass, Ref
@@ -345,14 +345,14 @@ class Machine(RuleBasedStateMachine):
         card = found[index % len(found)]
         press = Press(Ref(card.id, card.version, card.receipt[:16]), TEAM, user)
         if not yes:
-            self.wait(confirm.reject(self.stage.world, press))
+            self.wait(claim_click.reject(self.stage.world, press))
             return
         if card.phrase:
             press = replace(press, view=f"V{next(self.numbers)}", typed=card.phrase)
             self.wait(
                 self._opened(OpenedModal(press.view, "typed", user, card.id, card.version, card.receipt))
             )
-        if self.wait(confirm.confirm(self.stage.world, press)).ok:
+        if self.wait(claim_click.confirm(self.stage.world, press)).ok:
             self.yes.add((card.id, card.receipt))
 
     async def _opened(self, sheet: OpenedModal) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm, edit
+from gate.actions import claim_click, edit
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.planner_port import (
@@ -371,7 +371,7 @@ async def test_what_its_person_changed_or_refused_is_not_run_by_a_later_grant(st
     pays_next(stage, "second.md")
     await stage.say("and the second one")
     refused = next(one for one in await stage.ledger.pending(TEAM) if b"second.md" in one.args)
-    assert (await confirm.cancel(stage.world, stage.press(refused))).ok
+    assert (await claim_click.cancel(stage.world, stage.press(refused))).ok
     await stage.play()
     await granted(stage)
     before = len(stage.desk.calls)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm as decide
-from gate.actions import edit, grants
+from gate.actions import claim_click, edit, grants
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Approvers
@@ -73,7 +72,7 @@ async def rejection(stage: Scene) -> None:
     """An approver of something else says why not."""
     await ask(stage, SHRED)
     action = await waiting(stage)
-    assert (await decide.reject(stage.world, stage.press(action, BEN, reason=ORDER))).ok
+    assert (await claim_click.reject(stage.world, stage.press(action, BEN, reason=ORDER))).ok
     await stage.play()
 
 
@@ -84,7 +83,7 @@ async def rejection_after_an_edit(stage: Scene) -> None:
     assert isinstance(changed, PressResult)
     assert changed.ok, changed
     await stage.play()
-    assert (await decide.reject(stage.world, stage.press(await waiting(stage), BEN, reason=ORDER))).ok
+    assert (await claim_click.reject(stage.world, stage.press(await waiting(stage), BEN, reason=ORDER))).ok
     await stage.play()
 
 
@@ -92,7 +91,9 @@ async def cancellation_through_the_api(stage: Scene) -> None:
     """What an agent's token withdraws is recorded under its person."""
     await ask(stage, SHRED)
     action = await waiting(stage)
-    assert (await decide.cancel(stage.world.for_token("an agent's"), stage.press(action, reason=ORDER))).ok
+    assert (
+        await claim_click.cancel(stage.world.for_token("an agent's"), stage.press(action, reason=ORDER))
+    ).ok
     await stage.play()
 
 
@@ -177,7 +178,7 @@ async def test_what_a_card_quotes_is_not_told_by_what_became_of_it(stage: Scene)
         await ask(stage, SHRED)
         action = await waiting(stage)
         assert ORDER in action.preview.summary
-        assert (await decide.cancel(stage.world, stage.press(action))).ok
+        assert (await claim_click.cancel(stage.world, stage.press(action))).ok
         await stage.play()
         assert any("This is what happened" in text and "evil.md" in text for text in stage.texts)
         await ask(stage, "what is the time?", 2)
@@ -312,7 +313,7 @@ async def test_a_grant_still_covers_what_only_its_requester_has_led_to(stage: Sc
         await ask(stage, 'CALL(desk__write {"path": "b.md", "content": "x"})')
         await ask(stage, SHRED, 2)
         action = await waiting(stage)
-        assert (await decide.reject(stage.world, stage.press(action, reason="not this one"))).ok
+        assert (await claim_click.reject(stage.world, stage.press(action, reason="not this one"))).ok
         await stage.play()
         await ask(stage, 'CALL(desk__shred {"path": "kept.md"})', 3)
         await ask(stage, 'CALL(desk__write {"path": "c.md", "content": "x"})', 4)
@@ -337,7 +338,9 @@ async def test_a_reason_is_the_requesters_own_only_where_they_have_decided(
                 stage.world, stage.press(await waiting(stage)), {"path": "a.md", "content": "y"}
             )
             await stage.play()
-        assert (await decide.reject(stage.world, stage.press(await waiting(stage), by, reason="do c.md"))).ok
+        assert (
+            await claim_click.reject(stage.world, stage.press(await waiting(stage), by, reason="do c.md"))
+        ).ok
         await stage.play()
         await model.close()
     (told,) = stub.requests[-1].results

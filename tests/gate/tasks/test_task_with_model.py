@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import confirm, edit, undo
+from gate.actions import claim_click, edit, undo
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_targets import Targets
@@ -97,7 +97,7 @@ async def test_a_rejection_reaches_it_with_its_reason_and_the_same_call_is_not_a
     async with thinking(stage, script) as stub:
         await stage.say("make a.md say new")
         (waiting,) = await stage.ledger.pending("T1")
-        said = await confirm.reject(stage.world, stage.press(waiting, reason="we still need the old one"))
+        said = await claim_click.reject(stage.world, stage.press(waiting, reason="we still need the old one"))
         assert said.ok
         await stage.play()
     assert stage.desk.calls == []
@@ -245,7 +245,7 @@ async def test_its_answer_claims_no_step_that_was_skipped(stage: Scene, said: st
         await stage.confirm(first)
         await stage.play()
         (second,) = await stage.ledger.pending("T1")
-        await confirm.cancel(stage.world, stage.press(second))
+        await claim_click.cancel(stage.world, stage.press(second))
         await stage.play()
         task = await only(stage)
         await control.skip_step(stage.world, on_pause(task))
@@ -361,7 +361,7 @@ async def test_a_private_change_of_a_simple_request_is_told_to_no_model(stage: S
         await stage.say("write it")
         action = await waiting(stage)
         if outcome == "rejected":
-            await confirm.reject(stage.world, stage.press(action, reason="98,000 is wrong"))
+            await claim_click.reject(stage.world, stage.press(action, reason="98,000 is wrong"))
         else:
             await stage.confirm(action)
         await stage.play()

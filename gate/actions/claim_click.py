@@ -1,4 +1,4 @@
-"""Decide: confirm, cancel and reject, each in one transaction that has one winner."""
+"""Claim a click: confirm, cancel and reject, each in one transaction that has one winner."""
 
 from __future__ import annotations
 
