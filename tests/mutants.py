@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     one(
         "thanks_are_feedback", FEEDBACK + "test_thanks_settle_the_task_and_propose_nothing",
-        "gate/rules/feedback.py", "        return FeedbackKind.THANKS", "        return FeedbackKind.CHANGE",
+        "gate/sentences/feedback.py", "        return FeedbackKind.THANKS", "        return FeedbackKind.CHANGE",
     ),
     one(
         "any_phrase", DECIDE + "test_a_destructive_one_needs_its_exact_phrase",

@@ -28,6 +28,13 @@ DIRECTIONS: dict[str, set[str]] = {
     "workspace": set(),
 }
 STAND_ALONE = {"servers", "workspace"}
+# Inside of gate: whom a folder may import besides itself. What arguments say is read with the values of a call alone.
+VALUES = {f"rules.{module}" for module in ("action", "tool", "templates", "diffs", "url_guard")}
+FOLDERS: dict[str, set[str]] = {
+    "sentences": {"arguments"},
+    "arguments": VALUES,
+    "rules": {"arguments", "sentences"},
+}
 FACING_SLACK = {"handlers", "bot"}  # elsewhere a `body` is no payload and `say` no Slack call
 # The rooms that may know a library; bot, which wires them, may know all.
 LIBRARIES = {
@@ -158,6 +165,21 @@ def calls(module: Module) -> Iterator[tuple[ast.Call, str]]:
 def wrong_direction(module: Module) -> list[str]:
     closed = DIRECTIONS.keys() - DIRECTIONS[module.room] - {module.room}
     return [module.at(node, f"imports {name}") for node, name in imports(module) if top(name) in closed]
+
+
+def wrong_direction_in_the_gate(module: Module) -> list[str]:
+    folder = module.path.split("/")[1]
+    if folder not in FOLDERS:
+        return []
+    inside = (
+        (node, name.removeprefix("gate.")) for node, name in imports(module) if name.startswith("gate.")
+    )
+    open_to = FOLDERS[folder] | {folder}
+    return [
+        module.at(node, f"imports gate.{name}")
+        for node, name in inside
+        if not {top(name), ".".join(name.split(".")[:2])} & open_to
+    ]
 
 
 def foreign_library(module: Module) -> list[str]:

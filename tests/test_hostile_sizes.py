@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from gate.rules import command_tools, json_texts
+from gate.arguments import command_tools, json_texts
+from gate.arguments.canonical_targets import LONGEST_REPORTED, Targets, too_many_targets
+from gate.arguments.secret_patterns import matched_production, matched_secrets
+from gate.arguments.text_forms import plain_variants, visible_text
 from gate.rules.action import CallClass, Json, Preview, Session, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
-from gate.rules.canonical_targets import LONGEST_REPORTED, Targets, too_many_targets
 from gate.rules.gated_files import MOST_FILES, not_asked_for, told_folders
 from gate.rules.plans import LARGE
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.ports import Note
 from gate.rules.previews import build, has_deceptive_text, plainly
-from gate.rules.secret_patterns import matched_production, matched_secrets
 from gate.rules.steps import StepState
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
-from gate.rules.text_forms import plain_variants, visible_text
 from gate.rules.tool import Hints, Recipe, Show, ToolSpec, Trust
 from gate.tasks.pending import PendingItem
 from tests.cpu_time import seconds

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules import thread_commands
+from gate.sentences import thread_commands
 from handlers.slack.payloads import mention_of
 from servers.calendar import times
 from servers.data import values
@@ -21,7 +21,7 @@ from tools.phrases.sentence_patterns import LONGEST, beginnings, longest, match
 
 # Patterns that are only ever asked within a function which keeps long or unending texts from them.
 THROUGH: Mapping[str, Callable[[str], object]] = {
-    "gate.rules.thread_commands.REPLACE": thread_commands.edit,
+    "gate.sentences.thread_commands.REPLACE": thread_commands.edit,
     "servers.data.values._CURRENCY": lambda text: values.number(text, comma=False),
     "servers.calendar.times.TIME": lambda text: len(text) <= times.LONGEST and times.TIME.fullmatch(text),
 }
@@ -32,8 +32,8 @@ HOW = {
 # Patterns that are made while the product runs, and why no text makes them slow.
 MADE_OF = {
     "gate/actions/preview.py": "of a recipe: always_checkable when it is loaded, as tests/tools/test_tools_recipes.py shows",
-    "gate/rules/identifiers.py": "names in a schema of the operator's policy: always_checkable when it is loaded",
-    "gate/rules/pattern_search.py": "of the operator's policy: always_checkable when it is loaded",
+    "gate/arguments/identifiers.py": "names in a schema of the operator's policy: always_checkable when it is loaded",
+    "gate/arguments/pattern_search.py": "of the operator's policy: always_checkable when it is loaded",
     "handlers/slack/payloads.py": "of our own user's id: see below",
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
     "servers/ocr_words.py": "its table, which is held against texts here",
@@ -46,7 +46,7 @@ MADE_OF = {
     "tools/phrases/tokenize.py": "an escaped quotation mark",
     "workspace/block_schema.py": "ids of Slack's grammar, from a table of it",
 }
-# Who has fnmatch compile a pattern, and whose that is. Strangers' are read by gate/rules/name_patterns.py.
+# Who has fnmatch compile a pattern, and whose that is. Strangers' are read by gate/arguments/name_patterns.py.
 FNMATCH = {
     "bot/policy_file.py": "the operator's policy",
     "gate/rules/policy.py": "the operator's policy",

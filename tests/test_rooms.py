@@ -26,6 +26,10 @@ def test_rooms_import_only_in_their_direction() -> None:
     require(rooms.wrong_direction)
 
 
+def test_the_folders_of_the_gate_import_only_in_their_direction() -> None:
+    require(rooms.wrong_direction_in_the_gate, "gate")
+
+
 def test_each_library_is_known_in_its_own_room() -> None:
     require(rooms.foreign_library)
 
@@ -102,6 +106,9 @@ def test_names_say_what_a_thing_is() -> None:
         (rooms.wrong_direction, "views/x.py", "import tools.mcp.client"),
         (rooms.wrong_direction, "handlers/x.py", "def f():\n    from bot import engine"),
         (rooms.wrong_direction, "workspace/x.py", "from gate.rules import action"),
+        (rooms.wrong_direction_in_the_gate, "gate/rules/x.py", "from gate.actions import undo"),
+        (rooms.wrong_direction_in_the_gate, "gate/arguments/x.py", "from gate.rules.policy import decide"),
+        (rooms.wrong_direction_in_the_gate, "gate/sentences/x.py", "from gate.rules import task"),
         (rooms.wrong_direction, "servers/x.py", "import workspace"),
         (rooms.foreign_library, "handlers/x.py", "import redis.asyncio as r"),
         (rooms.foreign_library, "storage/x.py", "from mcp import ClientSession"),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from gate.rules import batch_receipt
 from gate.rules.action import Action, CallClass, Risk, Verdict, Vote
 from gate.rules.action_states import State
-from gate.rules.past_tense import past
 from gate.rules.task import LAST_WORDS, Task
 from gate.rules.task_states import TaskState
+from gate.sentences.past_tense import past
 from views import buttons, preview, result_review_card, task_buttons
 from views.block_kit import (
     Block,

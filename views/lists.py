@@ -9,12 +9,12 @@ from datetime import datetime
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.audit import Line
 from gate.rules.events import open_request
-from gate.rules.past_tense import past
-from gate.rules.plurals import counted
 from gate.rules.ports import UndoEntry
 from gate.rules.server_questions import ServerQuestion
 from gate.rules.task import PauseReason, Task
 from gate.rules.undo_privacy import told_args
+from gate.sentences.past_tense import past
+from gate.sentences.plurals import counted
 from gate.tasks.pending import PendingItem
 from views import buttons, server_question, task_buttons, task_plan
 from views.block_kit import (

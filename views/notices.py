@@ -9,10 +9,10 @@ from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action
 from gate.rules.audit import Line
 from gate.rules.grants import Grant
-from gate.rules.plurals import counted
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.task import StopRequest, Task
 from gate.rules.task_states import TaskState
+from gate.sentences.plurals import counted
 from views import grants, lists, long_result
 from views import task_buttons as buttons
 from views.block_kit import (

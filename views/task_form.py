@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gate.rules.plan_changes import StepChange
-from gate.rules.plurals import counted
 from gate.rules.task import Plan, Step
 from gate.rules.tool import ToolSpec
+from gate.sentences.plurals import counted
 from views import edit_form
 from views.block_kit import Block, option, plain, select, shortened, text_input, visible
 from views.block_kit import field as input_block

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from gate.rules.past_tense import past, past_if_known
-from gate.rules.plurals import counted
+from gate.arguments.tool_names import tool_in_words
 from gate.rules.reviews import undoable
 from gate.rules.steps import public_step
 from gate.rules.task import NOBODY, PauseReason, StepState, Task
 from gate.rules.task_states import TaskState
-from gate.rules.tool_names import tool_in_words
+from gate.sentences.past_tense import past, past_if_known
+from gate.sentences.plurals import counted
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from gate.rules import plans
 from gate.rules.action import CallClass, Verdict
-from gate.rules.plurals import counted
 from gate.rules.task import Plan, Step, StepState, Task
+from gate.sentences.plurals import counted
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from gate.rules.action import CallClass
 from gate.rules.plans import is_taken_back
-from gate.rules.plurals import counted
 from gate.rules.task import NOBODY, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
+from gate.sentences.plurals import counted
 from views import task_buttons as buttons
 from views.block_kit import (
     Block,

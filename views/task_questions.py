@@ -9,11 +9,11 @@ from itertools import accumulate, chain, groupby
 
 from gate.rules.action import CallClass
 from gate.rules.plans import SMALL, is_taken_back
-from gate.rules.plurals import counted
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import Step, StepState, is_shown_in_thread
 from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
 from gate.rules.task_states import TaskState
+from gate.sentences.plurals import counted
 from views import long_result
 from views import task_buttons as buttons
 from views.block_kit import (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
+from gate.arguments.tool_names import tool_in_words
 from gate.rules import plans
 from gate.rules.action import CallClass, Json, Preview, Verdict
-from gate.rules.past_tense import past_if_known
-from gate.rules.plurals import counted
 from gate.rules.settings import Switches
 from gate.rules.steps import HIDDEN, is_shown_in_thread, public_step
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task, Usage
 from gate.rules.task_states import TaskState
-from gate.rules.tool_names import tool_in_words
+from gate.sentences.past_tense import past_if_known
+from gate.sentences.plurals import counted
 from views import preview
 from views.block_kit import PAGE, Block, clip, framed, line, mention, weight, words
 from views.tool_results import outlined

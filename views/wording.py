@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from gate.rules.action import Action, Affected, CallClass, Verdict, Vote
 from gate.rules.action_states import State
 from gate.rules.confidence import admitted_failure
-from gate.rules.past_tense import past
 from gate.rules.permissions import deciders
-from gate.rules.plurals import counted
+from gate.sentences.past_tense import past
+from gate.sentences.plurals import counted
 from views.block_kit import mention, mentions
 
 S = State

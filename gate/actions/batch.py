@@ -18,6 +18,7 @@ from gate.actions.button_press import (
 )
 from gate.actions.claim_click import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
 from gate.actions.preview import policy_decision
+from gate.arguments.unicode_safety import quoted
 from gate.rules import batch_receipt, jobs
 from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
 from gate.rules.action_states import State
@@ -28,7 +29,6 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.planner_port import Call, Mode, Turn
 from gate.rules.ports import Note, Stale, Unavailable, World
-from gate.rules.unicode_safety import quoted
 
 CARD_CHANGED = (
     "This card changed since you saw it, so nothing was confirmed. Please look at it as it stands now."

@@ -31,6 +31,7 @@ from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.review_log import action_review_name, announce_action_review
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.words_of_tokens import count_words_of_token
+from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
 from gate.rules.action_states import Event, NoSuchArrow, State
@@ -39,10 +40,9 @@ from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, failed_preview, text_of
-from gate.rules.thread_commands import Assign, Replace
 from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
 from gate.rules.undo_privacy import preview_of_undo
-from gate.rules.unicode_safety import quoted
+from gate.sentences.thread_commands import Assign, Replace
 
 PREVIEW_PENDING = "I am looking at what this would change now…"
 NAMES = (

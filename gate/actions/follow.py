@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from gate.actions.action_versions import audit_entry, logged_result
 from gate.actions.prepare import CallRequest, CheckedCall, as_sentence, check_call, read_answer
+from gate.arguments.tool_names import tool_in_words
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Outcome, Verdict
 from gate.rules.action_states import State
@@ -22,7 +23,6 @@ from gate.rules.ports import Note, Tx, World
 from gate.rules.reviews import Phase, released
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import Answer, Follow, ServerUnavailable, ToolSpec
-from gate.rules.tool_names import tool_in_words
 from gate.rules.undo_privacy import is_confidential
 
 MOST_DOUBLED = (

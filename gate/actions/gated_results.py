@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.actions.file_checks import asked_gated, found_gated, in_slices, matching, rules_beyond, told_gated
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import Json
-from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import (
     Gated,
     Readers,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from gate.actions.action_versions import record_proposed, with_receipt
 from gate.actions.claim_click import approve
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Action, Session, Vote
 from gate.rules.grants import Grant, covers, describe_patterns
 from gate.rules.ports import Tx, World
 from gate.rules.tool import ToolSpec
-from gate.rules.unicode_safety import quoted
 
 ENDED = "the grant that it was approved by does not cover it any more"
 OUTSIDE = "this thread has read something from outside"

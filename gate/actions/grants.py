@@ -16,6 +16,7 @@ from gate.actions.button_press import (
 )
 from gate.actions.edit import without_bound_args
 from gate.actions.grant_consent import grant_label, untrusted_input_reason
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Action, Json, Session
 from gate.rules.action_states import State
 from gate.rules.audit import Entry
@@ -32,7 +33,6 @@ from gate.rules.grants import (
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, account
 from gate.rules.ports import Tx, World
-from gate.rules.unicode_safety import quoted
 
 KIND = "grant"  # of the window in which it is given
 TAINTED = (

@@ -24,6 +24,7 @@ from gate.actions.preview import NOT_QUOTED, PreviewResult, make_preview, policy
 from gate.actions.review_log import announce_action_review, announce_review
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.actions.server_questions import QuestionSubject, answered_in_thread
+from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules.action import (
     OWN_CARD,
     Action,
@@ -41,7 +42,6 @@ from gate.rules.action import (
 from gate.rules.action_states import State
 from gate.rules.audit import READ_ALONE, Entry
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.close_names import close_matches
 from gate.rules.grants import returns_outside_content
 from gate.rules.permissions import Ruling, account

@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from gate.actions.file_checks import found_gated, matching
+from gate.arguments.canonical_targets import with_canonical_paths, with_resolved_paths
+from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import with_canonical_paths, with_resolved_paths
 from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
-from gate.rules.named_paths import names_of_others, names_of_paths
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (

@@ -17,6 +17,7 @@ from gate.actions.button_press import (
     is_genuine_modal,
     load_action,
 )
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.permissions import Verb, may
@@ -24,7 +25,6 @@ from gate.rules.policy import is_only_claimed
 from gate.rules.ports import World
 from gate.rules.receipt import intact
 from gate.rules.tool import Pin, ToolSpec
-from gate.rules.unicode_safety import quoted
 
 KIND = "only_reads"  # of the window in which it is said
 REASON = "its server says that it only reads, and an admin agrees"

@@ -10,6 +10,8 @@ from gate.actions.action_versions import audit_entry
 from gate.actions.button_press import Press, PressResult, already_decided, load_action
 from gate.actions.edit import without_bound_args
 from gate.actions.prepare import CallRequest, Refused, prepare
+from gate.arguments.tool_names import tool_in_words
+from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State
@@ -19,8 +21,6 @@ from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call
 from gate.rules.plans import step_of
 from gate.rules.ports import Note, World
-from gate.rules.tool_names import tool_in_words
-from gate.rules.unicode_safety import quoted
 from gate.tasks.step_action import StepNotCurrent, may_become, step_renewer
 
 REISSUABLE = (State.EXPIRED, State.CANCELLED)

@@ -29,6 +29,7 @@ from gate.actions.preview import (
     run_capture,
     run_read,
 )
+from gate.arguments.canonical_targets import with_resolved_paths
 from gate.rules import jobs
 from gate.rules.action import (
     Action,
@@ -45,7 +46,6 @@ from gate.rules.action import (
 )
 from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import BadArguments, canonical, stored_args
-from gate.rules.canonical_targets import with_resolved_paths
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private

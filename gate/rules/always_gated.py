@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from gate.arguments.command_tools import READ_VERBS, RUNS, field_names, runs_commands
+from gate.arguments.production_files import PRODUCTION
+from gate.arguments.secret_files import SECRET_FILE
+from gate.arguments.statements import DATABASE, SQL
+from gate.arguments.tool_names import words
 from gate.rules.action import CallClass, Json
-from gate.rules.command_tools import READ_VERBS, RUNS, field_names, runs_commands
 from gate.rules.policy import About, Rule
-from gate.rules.production_files import PRODUCTION
-from gate.rules.secret_files import SECRET_FILE
-from gate.rules.statements import DATABASE, SQL
-from gate.rules.tool_names import words
 
 FILES = "file folder dir path document object blob"
 SHELLS = "shell bash command cmd exec terminal console process powershell script run"

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Json
-from gate.rules.unicode_safety import quoted
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32

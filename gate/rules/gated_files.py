@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from gate.rules.action import CallClass, Json
-from gate.rules.canonical_targets import (
+from gate.arguments.canonical_targets import (
     LONGEST_REPORTED,
     Targets,
     forms_below,
@@ -17,16 +16,17 @@ from gate.rules.canonical_targets import (
     touched,
     with_folders,
 )
-from gate.rules.form_count import FormCount
-from gate.rules.holders import holders, in_any_letters, lie_in_too_much
-from gate.rules.identifiers import Ids
-from gate.rules.name_patterns import NamePattern, name_pattern
-from gate.rules.named_paths import kind_of, names_of_paths, with_paths, without_missing
-from gate.rules.notations import is_file_argument
-from gate.rules.pattern_search import found_patterns
+from gate.arguments.form_count import FormCount
+from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
+from gate.arguments.identifiers import Ids
+from gate.arguments.name_patterns import NamePattern, name_pattern
+from gate.arguments.named_paths import kind_of, names_of_paths, with_paths, without_missing
+from gate.arguments.notations import is_file_argument
+from gate.arguments.pattern_search import found_patterns
+from gate.arguments.text_forms import path_variants, without_root
+from gate.rules.action import CallClass, Json
 from gate.rules.policy import Matches, Policy, Rule, texts_of
 from gate.rules.templates import expand
-from gate.rules.text_forms import path_variants, without_root
 from gate.rules.tool import ToolSpec, Trust
 
 PATTERNS = frozenset({"pattern", "patterns", "glob", "globs"})  # arguments of a search that say which files

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from gate.arguments.tool_names import tool_in_words
 from gate.rules.action import Action, CallClass, Json, Outcome, Risk, Session, Verdict
 from gate.rules.canonical_json import BadArguments, leaves, parse, stored_args
 from gate.rules.tool import ToolSpec, Trust
-from gate.rules.tool_names import tool_in_words
 
 HOURS = (1, 4, 8)  # for how long a grant may be given
 MAX_OFFERS = 12  # kinds of grants that are offered for one call

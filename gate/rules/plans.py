@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
+from gate.arguments.tool_names import tool_in_words
 from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
-from gate.rules.past_tense import past_if_known
 from gate.rules.receipt import digest
 from gate.rules.steps import is_shown_in_thread, public_step
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, names
 from gate.rules.templates import STEP as PART
-from gate.rules.tool_names import tool_in_words
+from gate.sentences.past_tense import past_if_known
 
 RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
 LARGE, SMALL = (

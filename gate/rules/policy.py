@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from gate.rules import command_tools
-from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
-from gate.rules.call_forms import CallForms
-from gate.rules.canonical_targets import (
+from gate.arguments import command_tools
+from gate.arguments.call_forms import CallForms
+from gate.arguments.canonical_targets import (
     Targets,
     content_paths,
     has_broken_path,
     too_many_targets,
 )
-from gate.rules.identifiers import Ids
-from gate.rules.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
+from gate.arguments.identifiers import Ids
+from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
+from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
+from gate.arguments.tool_names import words as words
+from gate.arguments.undeclared_arguments import undeclared_argument
+from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
-from gate.rules.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
-from gate.rules.tool_names import words as words
-from gate.rules.undeclared_arguments import undeclared_argument
 
 About = Callable[[str, Json], bool]
 Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?

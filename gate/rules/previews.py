@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from gate.arguments.unicode_safety import is_deceptive
 from gate.rules.action import Affected, Fact, Json, Preview
 from gate.rules.canonical_json import MAX_BYTES, MAX_INT, BadArguments, canonical, leaves
 from gate.rules.diffs import unified
@@ -17,7 +18,6 @@ from gate.rules.policy import words
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, holds
 from gate.rules.templates import names as names_needed
 from gate.rules.tool import Show, Summary, ToolSpec, Undo
-from gate.rules.unicode_safety import is_deceptive
 
 DECEPTIVE_TEXT = (
     "Some characters here are invisible or look like others. They are spelled out as \\u{…}: read with care."

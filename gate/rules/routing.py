@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gate.arguments.unicode_safety import quoted
 from gate.rules.settings import Switches
 from gate.rules.task import Assessment, Flow, Missing, Question, SettledPoint
-from gate.rules.unicode_safety import quoted
 
 SIMPLE_BELOW = 30  # complexity: docs/promises.md TASK-09
 SIMPLE_STEPS = 2

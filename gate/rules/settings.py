@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Json
 from gate.rules.close_names import close_matches
-from gate.rules.unicode_safety import quoted
 
 
 @dataclass(frozen=True, slots=True)

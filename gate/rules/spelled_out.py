@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from gate.rules.unicode_safety import deceptive_positions
+from gate.arguments.unicode_safety import deceptive_positions
 
 # Characters of a text whose visible form is remembered: 256 of them take 10 MB at the very most
 SHORT = 4_096

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gate.rules.action import Json
 from gate.rules.diffs import compared_files, differing_files, excerpted_files, shown_files
-from gate.rules.plurals import counted
+from gate.sentences.plurals import counted
 
 PLACEHOLDER = re.compile(
     r"\{([a-z_][\w-]*(?:\.[\w$-]+|\[\d+\])*)(?:\|([a-z]+)(?::([a-z]+(?: [a-z]+)*))?)?\}", re.IGNORECASE

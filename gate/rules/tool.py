@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import CallClass, Json, Risk
-from gate.rules.canonical_targets import Targets
 
 
 class Trust(StrEnum):

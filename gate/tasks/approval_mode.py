@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
-from gate.rules import thread_commands
 from gate.rules.action import Json
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.permissions import TaskVerb, may_task
@@ -14,6 +13,7 @@ from gate.rules.planner_port import Incoming
 from gate.rules.ports import StaleTask, Tx, Unavailable, World
 from gate.rules.settings import BadSwitches, Switches, with_switches
 from gate.rules.task import Task
+from gate.sentences import thread_commands
 from gate.tasks import step_check
 from gate.tasks.task_transitions import already_decided, press_task, record
 

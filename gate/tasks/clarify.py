@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gate.actions.button_press import PressResult, TaskPress
+from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
 from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.ids import derive_id
@@ -23,7 +24,6 @@ from gate.rules.ports import PlannerUnavailable, Tx, World
 from gate.rules.routing import Route, can_be_skipped, route
 from gate.rules.task import Assessment, Flow, Plan, Question, SettledPoint, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.rules.unicode_safety import quoted
 from gate.tasks.replies import with_reply_steps, within_limits
 from gate.tasks.slow_answers import MODEL, telling_if_late
 from gate.tasks.task_transitions import (

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
-from gate.rules.build_intent import Intent, intent
 from gate.rules.permissions import TaskVerb
 from gate.rules.planner_port import Implement, Incoming, Mode, Turn
 from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.task import Flow, Specification, Task
 from gate.rules.task_states import TaskEvent, TaskState
+from gate.sentences.build_intent import Intent, intent
 from gate.tasks import replies
 from gate.tasks.task_transitions import (
     lock_unchanged,

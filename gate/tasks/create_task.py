@@ -9,7 +9,6 @@ from datetime import datetime
 from gate.actions.words_of_tokens import count_words_of_token
 from gate.rules import jobs
 from gate.rules.action import Session
-from gate.rules.feedback import FeedbackKind, classify_feedback
 from gate.rules.ids import derive_id
 from gate.rules.ledger_ports import ThreadContext
 from gate.rules.planner_port import Incoming
@@ -17,6 +16,7 @@ from gate.rules.ports import Tx, World
 from gate.rules.settings import Switches
 from gate.rules.task import Request, Task
 from gate.rules.task_states import TaskState
+from gate.sentences.feedback import FeedbackKind, classify_feedback
 from gate.tasks.task_transitions import record
 
 TOO_MANY_TASKS = "You have {count} requests waiting: wait until some are done, or stop them with `stop`."

@@ -7,13 +7,13 @@ from dataclasses import replace
 from gate.actions.button_press import PressResult, TaskPress
 from gate.rules import jobs, plans
 from gate.rules.audit import Entry
-from gate.rules.feedback import is_thanks
 from gate.rules.ledger_ports import TaskParts
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Mode
 from gate.rules.ports import StaleTask, Tx, World
 from gate.rules.task import Flow, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
+from gate.sentences.feedback import is_thanks
 from gate.tasks.clarify import thread_busy_reason
 from gate.tasks.create_task import new_task
 from gate.tasks.task_transitions import move_task, press_task, start_turn, told_words

@@ -9,9 +9,9 @@ from gate.actions import grants
 from gate.actions.button_press import Press, PressResult
 from gate.actions.claim_click import cancel, confirm
 from gate.actions.edit import edit_by_text, naming
-from gate.rules import jobs, thread_commands
+from gate.arguments.unicode_safety import quoted
+from gate.rules import jobs
 from gate.rules.action import Action, Json, Person, Ref, Session
-from gate.rules.feedback import is_thanks
 from gate.rules.ids import derive_id
 from gate.rules.messages import UNDECIDED
 from gate.rules.permissions import account, deciders
@@ -19,7 +19,8 @@ from gate.rules.planner_port import Incoming
 from gate.rules.ports import Note, TooManyWaiting, Tx, Unavailable, World
 from gate.rules.settings import BadSwitches, parse_header, unknown_label, with_switches
 from gate.rules.tool import InvalidAnswer
-from gate.rules.unicode_safety import quoted
+from gate.sentences import thread_commands
+from gate.sentences.feedback import is_thanks
 from gate.tasks import approval_mode, steer
 from gate.tasks.create_task import TOO_MANY_TASKS, Proceed, open_task
 from gate.tasks.plain_words import AMBIGUOUS, is_asked, why_undecided

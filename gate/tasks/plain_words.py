@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gate.rules import thread_commands
 from gate.rules.action import Action, Verdict
 from gate.rules.messages import UNDECIDED
 from gate.rules.planner_port import Incoming
@@ -12,6 +11,7 @@ from gate.rules.ports import World
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 from gate.rules.timestamps import is_later
+from gate.sentences import thread_commands
 from gate.tasks.early_messages import (
     UNSEEN,
     card_of,

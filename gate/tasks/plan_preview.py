@@ -17,10 +17,10 @@ from gate.actions.preview import (
     policy_decision,
     reads_in_private,
 )
+from gate.arguments.canonical_targets import touched, with_resolved_paths
 from gate.rules import plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import touched, with_resolved_paths
 from gate.rules.ids import derive_id
 from gate.rules.plan_room import within_room, without_details
 from gate.rules.planner_port import Call

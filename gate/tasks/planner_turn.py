@@ -9,11 +9,11 @@ from gate.actions.button_press import Press
 from gate.actions.claim_click import cancel
 from gate.actions.prepare import Answered, CallRequest, Prepared, as_sentence, prepare
 from gate.actions.preview import policy_decision
+from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Decision, Json, Ref, Verdict
 from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.ids import derive_id
 from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from gate.actions.batch import card_groups
 from gate.actions.prepare import Answered, Refused
+from gate.arguments.tool_names import tool_in_words
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.action_states import State
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
-from gate.rules.past_tense import past_if_known
 from gate.rules.planner_port import (
     CODE,
     WITHHELD,
@@ -39,7 +39,7 @@ from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
 from gate.rules.steps import PRIVATE
 from gate.rules.task import LAST_WORDS, Origin, Plan, Step, StepCall, StepState, Task
-from gate.rules.tool_names import tool_in_words
+from gate.sentences.past_tense import past_if_known
 from gate.tasks.task_transitions import rewrite_result
 
 MAX_NAMES = 3  # calls named in a result

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gate.actions.claim_click import drop_lease
 from gate.actions.prepare import Answered, Keep, Refused, prepare
+from gate.arguments.tool_names import tool_in_words
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.action_states import State
@@ -19,7 +20,6 @@ from gate.rules.reviews import Phase, matched_names
 from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
-from gate.rules.tool_names import tool_in_words
 from gate.tasks import clarify, pause_requests, replies, step_check, undo_all
 from gate.tasks.plan_preview import call_of_step
 from gate.tasks.slow_answers import server_name, telling_if_late

@@ -8,16 +8,16 @@ from dataclasses import replace
 from gate.actions.button_press import PressResult, TaskPress
 from gate.actions.claim_click import drop_lease
 from gate.actions.review_log import step_under_review
-from gate.rules import thread_commands
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State
-from gate.rules.feedback import FeedbackKind, classify_feedback, is_thanks
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import LedgerEvent, StaleTask, Unavailable, World
 from gate.rules.reviews import Phase, matched_names
 from gate.rules.task import Flow, Instruction, PauseReason, Remark, StopRequest, Task
 from gate.rules.task_states import TaskState
+from gate.sentences import thread_commands
+from gate.sentences.feedback import FeedbackKind, classify_feedback, is_thanks
 from gate.tasks import clarify, control, converse, feedback, plan
 from gate.tasks.early_messages import UNSEEN, is_before_pause, is_early
 from gate.tasks.plain_words import AMBIGUOUS, why_undecided

@@ -8,6 +8,7 @@ from gate.actions.action_versions import audit_entry, record_proposed, with_rece
 from gate.actions.claim_click import approve, end_pending, notify_ended
 from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
+from gate.arguments.tool_names import tool_in_words
 from gate.rules import plans
 from gate.rules.action import Action, Preview, Vote
 from gate.rules.action_states import Event, State
@@ -19,7 +20,6 @@ from gate.rules.reviews import released
 from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
-from gate.rules.tool_names import tool_in_words
 from gate.rules.undo_privacy import is_confidential
 from gate.tasks.plan_preview import current_rules_hash
 from gate.tasks.task_transitions import lock_unchanged, update_step, with_step

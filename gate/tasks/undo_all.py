@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gate.actions import undo
 from gate.actions.button_press import Press, PressResult, TaskPress
+from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Ref
 from gate.rules.action_states import State
@@ -15,7 +16,6 @@ from gate.rules.ports import Tx, World
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
 from gate.rules.undo_privacy import is_confidential
-from gate.rules.unicode_safety import quoted
 from gate.rules.unreleased_results import may_quote
 from gate.tasks.task_transitions import (
     OLD_CARD,

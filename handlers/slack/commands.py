@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from gate.rules.permissions import account
 from gate.rules.ports import World
-from gate.rules.thread_commands import help_topic
+from gate.sentences.thread_commands import help_topic
 from gate.tasks.pending import waiting_for
 from handlers.slack.listener import Reply
 from handlers.slack.payloads import SlashCommand, parse_count

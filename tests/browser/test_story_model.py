@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from gate.rules.past_tense import past
 from gate.rules.ports import Limits
+from gate.sentences.past_tense import past
 from tests.browser.browser_pages import OpenWindow, Window
 from tests.browser.loops import on_one_loop
 from tests.browser.page_fake import OpenPage

@@ -22,7 +22,7 @@ from gate.rules.action_states import State
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Call
 from gate.rules.ports import DueItem
-from gate.rules.thread_commands import Replace
+from gate.sentences.thread_commands import Replace
 from storage.audit_log import entries, verify
 from storage.database import open_engine
 from storage.leases import RedisLeases, open_redis

@@ -18,20 +18,20 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from bot.wiring import SystemClock
 from gate.actions.gated_results import MadeCall, without_gated_files
-from gate.rules.action import CallClass, Decision, Json, Verdict
-from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import (
+from gate.arguments.canonical_targets import (
     Targets,
     canonical_path,
     with_canonical_paths,
     with_resolved_paths,
 )
-from gate.rules.form_count import COST_OF_A_FORM, MOST_WORK_OF_A_CALL
+from gate.arguments.form_count import COST_OF_A_FORM, MOST_WORK_OF_A_CALL
+from gate.arguments.secret_files import SECRET_FILE, SECRET_NAMES
+from gate.arguments.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
+from gate.arguments.secret_patterns import SECRETS as KNOWN_SECRETS
+from gate.arguments.text_forms import PLAIN, _path_variants, path_variants, plain_variants
+from gate.rules.action import CallClass, Decision, Json, Verdict
+from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule, decide
-from gate.rules.secret_files import SECRET_FILE, SECRET_NAMES
-from gate.rules.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
-from gate.rules.secret_patterns import SECRETS as KNOWN_SECRETS
-from gate.rules.text_forms import PLAIN, _path_variants, path_variants, plain_variants
 from gate.rules.tool import Answer, Hints, ToolSpec, Trust
 from servers.filesystem import paths
 from servers.filesystem import server as filesystem

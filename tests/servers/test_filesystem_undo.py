@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gate.rules.past_tense import past
 from gate.rules.previews import summary_of
 from gate.rules.templates import expand, holds
+from gate.sentences.past_tense import past
 from servers.filesystem import server
 from servers.tool_metadata import META
 from tests.servers import gate_around_server

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 import pytest
 from mcp import Client
 
-from gate.rules.canonical_targets import Targets
+from gate.arguments.canonical_targets import Targets
 from gate.rules.gated_files import found_files
 from servers.document import server as document
 from servers.filesystem import disk, listing, paths

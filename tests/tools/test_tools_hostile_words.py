@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from gate.rules import thread_commands
-from gate.rules.build_intent import intent
-from gate.rules.outcome_claims import claims_outcome
 from gate.rules.plan_changes import rebuilt_plan
 from gate.rules.planner_port import Call, CallReport, Mode, PlannerContext, Propose, ProposePlan, Say
 from gate.rules.settings import parse_header
 from gate.rules.task import Instruction
 from gate.rules.tool import ToolSpec
+from gate.sentences import thread_commands
+from gate.sentences.build_intent import intent
+from gate.sentences.outcome_claims import claims_outcome
 from gate.tasks.inbox import LONGEST
 from handlers.slack import payloads
 from tests.cpu_time import seconds

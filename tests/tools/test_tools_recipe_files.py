@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from gate.arguments.canonical_targets import with_resolved_paths
 from gate.rules.action import CallClass, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import with_resolved_paths
 from gate.rules.gated_files import found_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules.action import CallClass, Json, Verdict
-from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.gated_files import file_readers, found_files, gated_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import ToolSpec, Trust

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from gate.arguments.canonical_targets import Targets, with_canonical_paths, with_resolved_paths
+from gate.arguments.tool_names import only_reads
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import Targets, with_canonical_paths, with_resolved_paths
 from gate.rules.gated_files import file_readers, found_files, gated_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.templates import TemplateError
 from gate.rules.tool import ToolSpec, Trust
-from gate.rules.tool_names import only_reads
 from servers.tool_metadata import META
 from tests.servers.all_servers import tools as bundled_tools
 from tools.mcp.schema import problems

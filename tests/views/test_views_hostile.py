@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate.arguments.unicode_safety import deceptive_positions, is_deceptive
 from gate.rules import spelled_out
 from gate.rules.action import Affected, Fact, Outcome, Preview, Verdict
 from gate.rules.action_states import State
@@ -19,7 +20,6 @@ from gate.rules.ports import Note, UndoEntry
 from gate.rules.task import Flow, Missing, PauseReason, Question
 from gate.rules.task_states import TaskState
 from gate.rules.tool import Problem
-from gate.rules.unicode_safety import deceptive_positions, is_deceptive
 from gate.tasks.pending import PendingItem
 from tests.actions import but
 from tests.tasks import having

@@ -11,10 +11,10 @@ from fnmatch import fnmatchcase
 
 from mcp_types import Tool, ToolAnnotations
 
+from gate.arguments.command_tools import class_of_words
+from gate.arguments.tool_names import shows_change
 from gate.rules.action import CallClass, Json
-from gate.rules.command_tools import class_of_words
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
-from gate.rules.tool_names import shows_change
 from tools.mcp.connection import Listing
 from tools.mcp.limits import LISTING_STEPS
 from tools.mcp.schema import judged

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules.action import Action, Json
-from gate.rules.canonical_targets import with_canonical_paths
 from gate.rules.grants import repeats_call
 from gate.rules.planner_port import (
     WITHHELD,

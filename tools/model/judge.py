@@ -7,11 +7,11 @@ import json
 import logging
 from dataclasses import dataclass
 
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Action
 from gate.rules.confidence import Judgement, judgement
 from gate.rules.ports import Judge, Unavailable
 from gate.rules.task import Step, Task
-from gate.rules.unicode_safety import quoted
 from tools.model.control_tools import parse_control
 from tools.model.model_port import Model, ModelRefused, Request, ToolDefinition, UserMessage
 from tools.model.prompt import Fence

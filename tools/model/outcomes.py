@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from gate.rules.action import CallClass
-from gate.rules.outcome_claims import claims_outcome
-from gate.rules.past_tense import past
 from gate.rules.planner_port import (
     CODE,
     Call,
@@ -21,6 +19,8 @@ from gate.rules.planner_port import (
     Turn,
 )
 from gate.rules.steps import Step, StepState
+from gate.sentences.outcome_claims import claims_outcome
+from gate.sentences.past_tense import past
 from tools.model.model_port import load_memo
 from tools.model.prompt import Fence, Shortener
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from gate.rules.action import CallClass
-from gate.rules.build_intent import intent
 from gate.rules.planner_port import Implement, Mode, PlannerContext, Propose, Reply, Say, Turn
+from gate.sentences.build_intent import intent
 from tools.phrases.interpret import MOST, MOST_CALLS, Meant, Understanding
 from tools.phrases.plan_draft import Unclear, class_of
 from tools.phrases.tokenize import Heard, hear

@@ -12,7 +12,7 @@ from gate.rules.action import CallClass, Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
-from gate.rules.thread_commands import help_topic
+from gate.sentences.thread_commands import help_topic
 from tools.phrases.doubtful_messages import under_heading
 from tools.phrases.help import guide, servers, welcome
 from tools.phrases.listing import Memo

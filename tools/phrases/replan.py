@@ -11,7 +11,7 @@ from gate.rules.action import Json
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint, Step
-from gate.rules.thread_commands import QUOTES, Assign, Replace, edit
+from gate.sentences.thread_commands import QUOTES, Assign, Replace, edit
 from tools.phrases.doubtful_messages import under_heading
 from tools.phrases.interpret import MOST, TooManyParts, Understanding, all_cuts
 from tools.phrases.plan_draft import Piece, Unclear, renumbered, title

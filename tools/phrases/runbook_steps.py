@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gate.arguments.tool_names import tool_in_words
 from gate.rules.action import CallClass, Json
 from gate.rules.planner_port import WITHHELD, Call, CallReport, Exchange, Propose
 from gate.rules.ports import Tools
 from gate.rules.templates import PLACEHOLDER, expand, look_up, names
 from gate.rules.tool import ToolSpec
-from gate.rules.tool_names import tool_in_words
 from tools.phrases.phrase_to_calls import made, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import ITEM, LOOKS, Look, Parameter, Phrase, Runbook, RunStep
 from tools.phrases.plan_draft import RESULT, Later, Piece, Unclear, class_of, not_there

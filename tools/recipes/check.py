@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from gate.arguments.tool_names import CHANGING, DESTROYING, words
 from gate.rules.action import CallClass, Json
 from gate.rules.tool import Recipe, ToolSpec
-from gate.rules.tool_names import CHANGING, DESTROYING, words
 from tools.recipes.reader import RecipeFile
 from tools.recipes.validation import ToolSchemas, recipe_problems
 from tools.strict_config import ConfigError

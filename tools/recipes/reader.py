@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
+from gate.arguments.canonical_targets import Root, Targets
 from gate.rules.action import CallClass, Json, Risk
-from gate.rules.canonical_targets import Root, Targets
 from gate.rules.templates import PLACEHOLDER
 from gate.rules.tool import ClassRaise, Drift, Each, Expect, Follow, Read, Recipe, Show, Summary, Undo
 from tools.mcp.schema import schema_error
@@ -172,7 +172,7 @@ class ExpectSection(Section):
 
 
 class TargetsSection(Section):
-    """Which arguments are paths, addresses and identifiers; see `gate.rules.canonical_targets`."""
+    """Which arguments are paths, addresses and identifiers; see `gate.arguments.canonical_targets`."""
 
     paths: tuple[str, ...] = ()
     looks: tuple[str, ...] = ()

@@ -7,15 +7,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gate.arguments.canonical_targets import Targets
+from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.canonical_json import parse
-from gate.rules.canonical_targets import Targets
 from gate.rules.confidence import Judgement, judgement
 from gate.rules.ports import Tools
 from gate.rules.task import Step, Task
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, names
 from gate.rules.tool import Expect, Read, Recipe
-from gate.rules.unicode_safety import quoted
 from tools.mcp.schema_fast_path import matches
 
 READ_FIELDS = {"text", "error"}  # of every result, beside its structured fields

@@ -11,7 +11,6 @@ import pytest
 from gate.actions import button_press, edit, execute, reissue, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
-from gate.rules import thread_commands
 from gate.rules.action import Approvers, CallClass, Risk
 from gate.rules.action_states import State
 from gate.rules.permissions import Verb
@@ -20,6 +19,7 @@ from gate.rules.policy import Rule
 from gate.rules.previews import MAX_AFFECTED, build
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import InvalidAnswer, Recipe, Show
+from gate.sentences import thread_commands
 from tests.cpu_time import within
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
 

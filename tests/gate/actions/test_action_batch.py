@@ -13,11 +13,11 @@ import pytest
 from bot.job_routes import jobs
 from gate.actions import batch, claim_click, edit, undo
 from gate.actions.batch import GroupPress
+from gate.arguments.canonical_targets import Targets
 from gate.rules import batch_receipt
 from gate.rules import jobs as runs
 from gate.rules.action import OWN_CARD, Action, Approvers, Ref
 from gate.rules.action_states import State
-from gate.rules.canonical_targets import Targets
 from gate.rules.messages import PART
 from gate.rules.planner_port import Call, Mode, Propose, Turn
 from gate.rules.policy import Rule

@@ -15,9 +15,9 @@ from bot.wiring import SystemClock
 from gate.actions.gated_results import TOO_MANY_FILES, MadeCall, without_gated_files
 from gate.actions.preview import run_read
 from gate.actions.sampling_records import SamplingSubject, sampling_for
+from gate.arguments.canonical_targets import LONGEST_REPORTED, Root, Targets
 from gate.rules.action import CallClass, Json, Session
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import LONGEST_REPORTED, Root, Targets
 from gate.rules.policy import Policy, Rule
 from gate.rules.sampling import RECORD
 from gate.rules.tool import Answer, Hints, Read, Recipe, ToolSpec, Trust

@@ -16,11 +16,11 @@ from pypdf import PdfReader
 from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import Action, Approvers
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.audit import READ_ALONE, Entry
-from gate.rules.canonical_targets import Targets
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule
 from gate.rules.previews import measured

@@ -13,12 +13,12 @@ from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED, MadeCall, with
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.actions.preview import NOT_QUOTED
 from gate.actions.sampling_records import UNCHECKED_SOURCE, SamplingSubject, sampling_for
+from gate.arguments.canonical_targets import Targets
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
-from gate.rules.canonical_targets import Targets
 from gate.rules.gated_files import MOST_FILES
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule

@@ -10,10 +10,10 @@ import pytest
 
 from gate.actions import undo
 from gate.actions.prepare import CallRequest, Refused, prepare
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import Targets
 from gate.rules.planner_port import Call
 from gate.rules.policy import Policy, Rule
 from gate.tasks import undo_all

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import Preview
-from gate.rules.canonical_targets import Targets
 from gate.rules.previews import (
     DECEPTIVE_TEXT,
     MAX_FACTS,

@@ -12,8 +12,6 @@ import pytest
 from gate.actions import edit
 from gate.rules.action import Approvers
 from gate.rules.action_states import State
-from gate.rules.build_intent import intent
-from gate.rules.feedback import classify_feedback, is_thanks
 from gate.rules.planner_port import Call, Implement, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Note, Posted
@@ -21,7 +19,9 @@ from gate.rules.reviews import Phase
 from gate.rules.settings import Switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
-from gate.rules.thread_commands import YES, is_yes
+from gate.sentences.build_intent import intent
+from gate.sentences.feedback import classify_feedback, is_thanks
+from gate.sentences.thread_commands import YES, is_yes
 from gate.tasks import control, inbox
 from gate.tasks import plan as flow
 from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE, TO_WHOM

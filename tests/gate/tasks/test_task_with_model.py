@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import claim_click, edit, undo
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
-from gate.rules.canonical_targets import Targets
 from gate.rules.policy import Rule
 from gate.rules.ports import PlannerUnavailable, Unavailable
 from gate.rules.settings import Switches

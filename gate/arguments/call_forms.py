@@ -1,0 +1,76 @@
+"""The forms of a call's arguments that rules are held against: as a tool may take them, and as ids are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gate.arguments.canonical_targets import argument_variants, reported_forms, touched, without_roots
+from gate.arguments.holders import holders, in_any_letters
+from gate.arguments.identifiers import Ids
+from gate.arguments.named_paths import as_arguments, told_apart, with_paths
+from gate.rules.action import Json
+from gate.rules.tool import ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CallForms:
+    """The arguments of a call as `given`, in every form that a tool may take them in, and with what was `reported`.
+
+    `relative`, `inner`: the same without the slashes that a path begins with. `holders`: what the files that it touches
+    lie in, where an argument of its server's tools names that.
+    """
+
+    spec: ToolSpec
+    given: Sequence[Json]
+    forms: Sequence[Json]
+    relative: Sequence[Json]
+    reported: Sequence[str]
+    inner: Sequence[str]
+    holders: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, spec: ToolSpec, given: Sequence[Json]) -> CallForms:
+        targets = spec.recipe.targets
+        reported = reported_forms(targets)
+        inner = without_roots(reported)
+        inside = targets.inside if targets else ()
+        files = [path for one in given for path in touched(targets, one)] if inside else []
+        held = holders(files, inside)
+        told = [*reported, *held]
+        others = (form for one in given for form in argument_variants(targets, one, False, told))
+        relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
+        return cls(spec, given, [*given, *others], relative, reported, inner, held)
+
+    @property
+    def every(self) -> list[Json]:
+        return [*self.forms, *self.relative]
+
+    def held_against(
+        self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
+    ) -> Iterator[Json]:
+        """Those that a rule with this schema and these texts sees."""
+        yield from self.forms
+        yield from () if spares_absolute else self.relative
+        told = self.reported if spares_absolute else [*self.reported, *self.inner]
+        yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told)) if schema else ()
+
+    def inside(
+        self, schema: Mapping[str, Json] | None, texts: Sequence[str]
+    ) -> Iterator[tuple[Mapping[str, Json], Json]]:
+        """The arguments with each holder where it is named, each beside this schema as it is held against that."""
+        targets = self.spec.recipe.targets
+        if schema is None or targets is None or not self.holders:
+            return
+        folded = in_any_letters(schema, targets.inside)
+        for one in self.given:
+            for args in with_paths(one, targets.inside, told_apart(folded, texts, self.holders)):
+                yield folded, args
+
+    def with_ids(self, ids: Ids) -> CallForms | None:
+        """The same with their ids in the form that these are compared in; None where they have none."""
+        given, forms, relative = (
+            [form for one in some if (form := ids.form(one)) is not None]
+            for some in (self.given, self.forms, self.relative)
+        )
+        return CallForms(self.spec, given, forms, relative, self.reported, self.inner) if forms else None

@@ -1,0 +1,130 @@
+"""Paths that no argument holds, which a read reports or has found, as arguments that a schema can be held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+
+from gate.arguments.canonical_targets import Targets, steps_to
+from gate.arguments.pattern_search import searching
+from gate.rules.action import Json
+from gate.rules.tool import ToolSpec
+
+JOINED = frozenset({"allOf", "anyOf"})  # of a schema
+
+
+def names_of_paths(spec: ToolSpec) -> tuple[str, ...]:
+    """The arguments by which a tool is told what it touches, as `path` and `call.path`; `sources[]` where it takes a
+    list alone."""
+    targets = spec.recipe.targets or Targets()
+    names = (*targets.paths, *targets.looks, *targets.addresses)
+    return tuple(dict.fromkeys(name + "[]" * _is_list(spec.schema, name) for name in names))
+
+
+def names_of_others(spec: ToolSpec, specs: Sequence[ToolSpec]) -> tuple[str, ...]:
+    """The arguments by which other tools of its server are told what they touch."""
+    return tuple(
+        dict.fromkeys(name for one in specs if one.server == spec.server for name in names_of_paths(one))
+    )
+
+
+def _is_list(schema: Mapping[str, Json], name: str) -> bool:
+    properties = schema.get("properties")
+    said = properties.get(name) if isinstance(properties, Mapping) else None
+    return isinstance(said, Mapping) and said.get("type") == "array"
+
+
+def as_arguments(spec: ToolSpec, given: Sequence[Json], paths: Sequence[str]) -> Iterator[Json]:
+    """The arguments, in each form of them, with each of the paths in the place of each that names what the tool
+    touches, and of all of these. A tool that has none is given those of its server's other tools."""
+    names = names_of_paths(spec) or (spec.recipe.targets or Targets()).elsewhere
+    for args in given:
+        if isinstance(args, Mapping):
+            yield from with_paths(args, names, paths)
+
+
+def with_paths(args: Mapping[str, Json], names: Sequence[str], paths: Sequence[str]) -> Iterator[Json]:
+    """The arguments with each path under each of these names, and under all of them."""
+    together = [names] if len(names) > 1 else []
+    for path in paths:
+        for some in (*([name] for name in names), *together):
+            given: Json = args
+            for name in some:
+                given = _with_path(given, steps_to(name), path)
+            yield given
+
+
+def _with_path(value: Json, steps: Sequence[str], path: str) -> Json:
+    if not steps:
+        return [path] if isinstance(value, list) else path
+    if steps[0] == "[]":
+        items = value if isinstance(value, list) and value else [None]
+        return [_with_path(item, steps[1:], path) for item in items]
+    inside = value if isinstance(value, Mapping) else {}
+    return {**inside, steps[0]: _with_path(inside.get(steps[0]), steps[1:], path)}
+
+
+def told_apart(schema: Json, patterns: Sequence[str], texts: Collection[str]) -> list[str]:
+    """The first of the texts of each kind that a schema and patterns tell apart. To hold a schema against arguments
+    takes up to 0.2 ms, and a folder may hold thousands of files."""
+    kind = kind_of(schema, patterns)
+    firsts: dict[Hashable, str] = {}
+    for text in texts:
+        firsts.setdefault(kind(text), text)
+    return [*firsts.values()]
+
+
+def kind_of(schema: Json, patterns: Sequence[str]) -> Callable[[str], Hashable]:
+    """What a schema and patterns can see of a text: they hold of both or of neither of two for which it is the same."""
+    said = [*_leaves(schema)]
+    of_schema = (value for key, value in said if key == "pattern" and isinstance(value, str))
+    searches = [searching(pattern) for pattern in dict.fromkeys((*patterns, *of_schema))]
+    words = frozenset(value for _, value in said if isinstance(value, str))
+    lengths = [
+        value for key, value in said if key in ("minLength", "maxLength") and isinstance(value, int | float)
+    ]
+
+    def kind(text: str) -> Hashable:
+        return (
+            text if text in words else None,
+            *(bool(search(text)) for search in searches),
+            *((len(text) > length) - (len(text) < length) for length in lengths),
+        )
+
+    return kind
+
+
+def _leaves(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
+    """Every value in a schema that is no list or object, with its key; in a list with none."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, name)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield key, value
+
+
+def without_missing(
+    schema: Json, paths: Collection[str], missing: Collection[str], asked: bool = False
+) -> Json:
+    """The schema without what it requires of missing arguments where it asks for one with a path, or stands beside what
+    does: they may have any value."""
+    if not isinstance(schema, Mapping):
+        return schema
+    asked = asked or any(name in paths for name in _asked(schema))
+    made = {
+        key: [without_missing(one, paths, missing, asked) for one in value] if key in JOINED else value
+        for key, value in schema.items()
+    }
+    if asked and "required" in schema:
+        made["required"] = [name for name in schema["required"] if name not in missing]
+    return made
+
+
+def _asked(schema: Json) -> Iterator[str]:
+    """The names of the arguments that a schema asks for, or says something of, in all of its parts that must hold."""
+    if isinstance(schema, Mapping):
+        yield from (*schema.get("required", ()), *schema.get("properties", ()))
+        for one in schema.get("allOf", ()):
+            yield from _asked(one)

@@ -1,0 +1,92 @@
+"""The names of what a file lies in, by which an argument selects it."""
+
+from __future__ import annotations
+
+import pytest
+
+from gate.arguments.canonical_targets import Targets
+from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
+from gate.rules.always_gated import ALWAYS
+from gate.rules.gated_files import Readers, TooManyFiles, gated_holders
+from gate.rules.policy import Policy, decide
+from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
+from tests.cpu_time import seconds
+
+LOOKS = Recipe(summary="Look", targets=Targets(looks=("path",), inside=("calendar",)))
+READ = ToolSpec("calendar", "get_metadata", "Look", "", {}, "d", Hints(True), Trust.BUNDLED, recipe=LOOKS)
+DEEP = "a/" * 32_000 + "a"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("cur/7.host:2,S", "INBOX"),
+        ("new/7.host", "INBOX"),
+        (".HR/cur/7.host:2,S", "HR"),
+        (".HR.Pay/new/7.host", "HR.Pay"),
+        ("..HR/cur/", "HR"),
+        (".new/cur/7.host", "new"),
+        ("HR/cur/7.host", "HR"),
+        ("mail/.HR/cur/7.host", "HR"),
+    ],
+)
+def test_a_mail_lies_in_its_mailbox(path: str, name: str) -> None:
+    assert name in holders([path], ["mailbox"])
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("team/lunch.ics", {"team"}),
+        ("team/2026/lunch.ics", {"team", "team/2026"}),
+        ("new/e1.ics", {"new"}),
+        ("hr/board/new/e1.ics", {"hr", "hr/board", "hr/board/new"}),
+        ("hr/.a/new/e1.ics", {"hr", "hr/.a", "hr/.a/new"}),
+        (".hr/cur/e1.ics", {".hr", ".hr/cur"}),
+        ("lunch.ics", set[str]()),
+        ("HR", set[str]()),
+        ("", set[str]()),
+    ],
+)
+@pytest.mark.parametrize("inside", ["calendar", "mailbox"])
+def test_a_file_lies_in_each_of_its_folders(path: str, names: set[str], inside: str) -> None:
+    found = holders([path], [inside])
+    assert names <= set(found) or (inside, path) == ("mailbox", ".hr/cur/e1.ics")
+    assert bool(found) is bool(names)
+
+
+def test_the_folder_of_a_mailbox_is_no_holder_beside_it() -> None:
+    assert set(holders([".HR/cur/7.host"], ["mailbox"])) == {"HR", "hr"}
+
+
+def test_a_holder_has_each_of_its_names_in_either_case() -> None:
+    assert holders(["Team/lunch.ics", "Team/tea.ics"], ["calendar"]) == ("Team", "team", "TEAM")
+
+
+def test_a_schema_holds_for_a_holder_in_any_letters_and_for_nothing_else() -> None:
+    schema = {"properties": {"mailbox": {"pattern": "^HR$"}, "text": {"pattern": "^HR$"}}}
+    folded = {"properties": {"mailbox": {"pattern": "(?i:^HR$)"}, "text": {"pattern": "^HR$"}}}
+    assert in_any_letters(schema, ["mailbox"]) == folded
+    assert in_any_letters(None, ["mailbox"]) is None
+
+
+def test_a_path_of_very_many_folders_is_not_held_against_rules() -> None:
+    """It held the loop up for 44 s, and took 2 GB."""
+    policy = Policy("p", rules=ALWAYS)
+    found = []
+    run = lambda: found.append(decide(policy, READ, {"path": DEEP}, "C1", lambda *_: False))  # noqa: E731
+    assert seconds(run, 3, 0.1) < 0.1
+    assert found[0].rule == "too many names"
+    assert decide(policy, READ, {"path": "a/" * 50 + "a"}, "C1", lambda *_: False).rule != "too many names"
+
+
+def test_an_answer_with_a_path_of_very_many_folders_is_not_held_against_rules() -> None:
+    with pytest.raises(TooManyFiles):
+        next(gated_holders(Policy("p", rules=ALWAYS), Readers([READ], {}), [DEEP], "C1", lambda *_: False))
+
+
+def test_files_lie_in_too_much_by_the_names_of_their_folders_together() -> None:
+    assert lie_in_too_much(["/".join(["a" * 100] * 50)], ["calendar"])
+    assert lie_in_too_much([f"{'b' * 90}/{'c' * 90}{number}/d" for number in range(300)], ["calendar"])
+    assert lie_in_too_much([f"{number}/c" for number in range(401)], ["calendar"])
+    assert not lie_in_too_much([f"team/{number}.ics" for number in range(3_000)], ["calendar"])
