@@ -27,7 +27,17 @@ from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_drift, undo_kind, undo_refusal
 from gate.actions.undone_action import move_original
 from gate.rules import jobs
-from gate.rules.action import EARLIER, Action, CallClass, Outcome, ResultReview, Undo, Verdict, Vote
+from gate.rules.action import (
+    EARLIER,
+    FOUND_CHANGED,
+    Action,
+    CallClass,
+    Outcome,
+    ResultReview,
+    Undo,
+    Verdict,
+    Vote,
+)
 from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.audit import Entry
 from gate.rules.canonical_json import stored_args
@@ -128,17 +138,20 @@ async def _deciders_changed(world: World, action: Action, votes: Sequence[Vote])
 
 async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
-    if action.undoes and action.version == 1:
-        # Nobody was asked about it: it was looked at in its own way, and is once more.
-        return await undo_refusal(world, action) or await undo_drift(world, action)
+    if action.undoes:
+        # It was looked at in its own way, and is once more.
+        refusal = await undo_refusal(world, action) or await undo_drift(world, action)
+        if refusal or action.version == 1:
+            return refusal
     if not spec.recipe.capture or not action.capture:
-        return await undo_refusal(world, action) if action.undoes else ""
+        return ""
     args = without_bound_args(spec, stored_args(action.args))
     try:
         now = await run_capture(world, spec, args, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:
         return f"I could not look at the target again: {error}"
-    same = canonical_json(now.found) == canonical_json(action.capture)
+    captured = {name: was for name, was in action.capture.items() if name != FOUND_CHANGED}
+    same = canonical_json(now.found) == canonical_json(captured)
     return "" if same else f"{target_of(action.preview) or 'Its target'} changed after it was confirmed"
 
 

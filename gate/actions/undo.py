@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -32,6 +32,7 @@ from gate.actions.preview import (
 from gate.arguments.canonical_targets import with_resolved_paths
 from gate.rules import jobs
 from gate.rules.action import (
+    FOUND_CHANGED,
     Action,
     Decision,
     Inverse,
@@ -248,6 +249,9 @@ class _Drift:
     notes: tuple[str, ...] = ()
     quietly: tuple[str, ...] = ()
     seen: bool = True  # False: nobody could look
+    found: Mapping[str, Json] = field(
+        default_factory=dict
+    )  # how the target is now, by what is compared of it
 
 
 def _misfit(world: World, undo: Action) -> str:
@@ -267,7 +271,7 @@ def _tool_drift(world: World, undo: Action) -> _Drift | None:
 def _both(tool: _Drift | None, target: _Drift | None) -> _Drift | None:
     if tool is None or target is None:
         return tool or target
-    return _Drift((*tool.notes, *target.notes), (*tool.quietly, *target.quietly))
+    return replace(target, notes=(*tool.notes, *target.notes), quietly=(*tool.quietly, *target.quietly))
 
 
 async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
@@ -279,15 +283,16 @@ async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
         now = await run_read(world, inverse.server, read, {}, channel)
     except (PreviewReadFailed, TemplateError) as error:
         return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",), seen=False)
-    changed = {key: was for key, was in inverse.drift_same.items() if _value_at(now.found, key) != was}
+    found = {key: _value_at(now.found, key) for key in inverse.drift_same}
+    changed = {key: was for key, was in inverse.drift_same.items() if found[key] != was}
     notes = tuple(
-        f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(_value_at(now.found, key))}."
+        f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(found[key])}."
         for key, was in changed.items()
     )
     quietly = (f"Changed since: {', '.join(changed)}.",)
     if now.private or now.covered or _is_kept_from_others(world, inverse, channel):
         notes = quietly
-    return _Drift(notes, quietly) if changed else None
+    return _Drift(notes, quietly, found=found) if changed else None
 
 
 def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
@@ -298,15 +303,19 @@ def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
 
 
 async def undo_drift(world: World, undo: Action) -> str:
-    """Why an undo that nobody was asked about is called off when it begins: what it takes back has changed since it was
-    looked at, maybe by a process that is no more. "" where it has not."""
+    """Why an undo is called off when it begins: what it takes back has changed since it was looked at, maybe by a
+    process that is no more; where a person was asked about a change, since that. "" where it has not."""
     original = await world.ledger.action(undo.undoes)
     if original is None or original.inverse is None:
         return ""
+    shown = undo.capture.get(FOUND_CHANGED)
+    if undo.version > 1 and shown is None:
+        return ""  # the person was told that nobody could look
     drift = await _drift(world, original.inverse, undo.session.channel)
     if drift and not drift.seen:
         return NOT_LOOKED
-    return f"{target_of(original.preview) or 'Its target'} changed after it was looked at" if drift else ""
+    same = (drift.found if drift else {}) == (shown or {})
+    return "" if same else f"{target_of(original.preview) or 'Its target'} changed after it was looked at"
 
 
 def _value_at(read: Mapping[str, Json], path: str) -> Json:
@@ -342,7 +351,8 @@ async def _ask_about_drift(world: World, undo: Action, original: Action, drift: 
         notes=(*notes, *told.notes),
     )
     source = replace(undo.proposal.source, at=await world.ledger.now())
-    made = make_proposal(world, spec, replace(seen, preview=preview), decision, source)
+    capture = {**seen.capture, FOUND_CHANGED: drift.found} if drift.seen else seen.capture
+    made = make_proposal(world, spec, replace(seen, preview=preview, capture=capture), decision, source)
     shown = next_version(world, spec, undo, made)
     await world.leases.put(lease_record(shown), (shown.expires_at - source.at).total_seconds())
     try:

@@ -196,6 +196,9 @@ class Decision:
     reads: bool = False  # but for that, it only reads
 
 
+FOUND_CHANGED = "found_changed"  # in the capture of an undo: the changed target that a person was asked about
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """What led to an action, and what it is part of."""
@@ -220,14 +223,12 @@ class Source:
     assumed: tuple[str, ...] = ()  # what its planner went on with instead of asking
     edited_by: str = ""
     proposed: str = ""  # the arguments before somebody edited them, as JSON; "" where nobody did
-    # Who besides the requester had said in its task what is to be done
-    instructed: frozenset[str] = frozenset()
+    instructed: frozenset[str] = frozenset()  # who besides the requester had said what is to be done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """All that one version of an action shows and is decided on. An edit makes a new one, and the receipt is a hash
-    over the whole of it. `gate.actions.action_versions` makes them."""
+    """All that one version of an action shows and is decided on. An edit makes a new one; the receipt covers it all."""
 
     server: str
     tool: str
@@ -294,8 +295,9 @@ class Action:
     execution: Execution = Execution()
     result_review: ResultReview = ResultReview()
     undo: Undo = Undo()
-    # Why the stored row is not one that this version wrote: EARLIER or ALTERED; "" where it is. Set by the ledger.
-    flaw: str = field(default="", compare=False)
+    flaw: str = field(
+        default="", compare=False
+    )  # EARLIER or ALTERED: another wrote the row. Set by the ledger
 
     @property
     def name(self) -> str:
@@ -353,7 +355,7 @@ class Action:
     @property
     def checkable(self) -> bool:
         """Whether there is a read that shows whether it happened: what it read before is shown beside."""
-        return bool(self.proposal.capture)
+        return bool(self.proposal.capture.keys() - {FOUND_CHANGED})
 
     @property
     def verdict(self) -> Verdict:

@@ -129,14 +129,19 @@ async def test_when_the_target_changed_since_a_person_is_asked_first(stage: Scen
     assert (await stage.now(action.id)).state is State.UNDONE
 
 
-async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(stage: Scene):
-    """As where the process dies between the two. Nothing of this tool says what it expects to be there."""
+def write_without_expectations(stage: Scene) -> None:
+    """Nothing that puts a text back says what it expects to be there."""
     tools = stage.desk.specs_now
     back = Undo("put_back", {"path": "{args.path}", "content": "{capture.before.content}"})
     tools["write"] = replace(tools["write"], recipe=replace(tools["write"].recipe, undo=[back]))
     tools["put_back"] = replace(
         tools["put_back"], recipe=replace(tools["put_back"].recipe, capture={}, bind={})
     )
+
+
+async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(stage: Scene):
+    """As where the process dies between the two."""
+    write_without_expectations(stage)
     stage.desk.notes["a.md"] = "old"
     action = await done(stage)
     await undo.request_undo(stage.world, stage.press(action))
@@ -154,6 +159,30 @@ async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(sta
     await press(stage, action)
     (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
     assert any("Changed since" in note for note in asked.preview.notes)
+
+
+@pytest.mark.parametrize("changed", [("a.md", "work of an hour"), None])
+async def test_a_confirmed_undo_overwrites_only_the_change_that_its_card_told_of(
+    stage: Scene, changed: tuple[str, str] | None
+):
+    write_without_expectations(stage)
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert any("Changed since" in note for note in asked.preview.notes)
+    assert not asked.checkable
+    stage.desk.notes = {"a.md": "newer", **dict([changed] if changed else [])}
+    assert (await stage.confirm(asked)).code == "confirmed"
+    await stage.play()
+    undone = await stage.now(asked.id)
+    if changed is None:
+        assert (undone.state, stage.desk.notes) == (State.SUCCEEDED, {"a.md": "old"})
+    else:
+        assert undone.decision == "a.md changed after it was looked at."
+        assert (undone.state, stage.desk.notes) == (State.CANCELLED, dict([changed]))
+        assert (await stage.now(action.id)).undo_open
 
 
 async def test_an_undo_whose_target_cannot_be_looked_at_again_says_that(
