@@ -363,9 +363,9 @@ async def read_answer(world: World, checked: CheckedCall) -> Answer:
 
 async def execute_read(
     world: World, asked: CallRequest, spec: ToolSpec, decision: Decision, keep: Keep | None = None
-) -> Answered | Prepared:
+) -> Answered | Prepared | Refused:
     """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
-    reviewed, outside of plans, only by a person."""
+    reviewed, outside of plans, only by a person; not where too many wait by then."""
     started = world.clock.now()
     with answered_in_thread(world, _subject(asked, spec, decision)):
         answer = await read_answer(world, CheckedCall(asked, spec, decision))
@@ -392,8 +392,12 @@ async def execute_read(
         await _record_kept(world, asked, entry, answered, keep)
         return answered
     async with world.ledger.begin() as tx:
-        waiting = await _insert_read(tx, waiting)
+        crowded = await has_too_many_pending(tx, world, waiting)  # others were held while it ran
+        waiting = waiting if crowded else await _insert_read(tx, waiting)
         await _record_read(tx, asked, entry, spec)
+    if crowded:
+        refused = Refused(spec.full_name, (TOO_MANY_PENDING,), private=decision.private)
+        return await record_refusal(world, asked, refused)
     return Prepared(waiting)
 
 

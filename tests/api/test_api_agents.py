@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -417,6 +418,27 @@ async def test_agents_leave_room_for_the_actions_of_their_person(api: Api, tool:
     assert [await ask(ann, 100 + number) for number in range(6)] == [201] * 5 + [422]
     held = await api.gate.ledger.reviews.under_review(TEAM, ANN)
     assert len(held) + len(await api.gate.ledger.pending(TEAM, user=ANN)) == limits.pending_per_user
+
+
+async def test_reads_at_the_same_time_leave_room_for_the_actions_of_their_person(api: Api) -> None:
+    """They are counted again when they have run: none of them was held when the others began."""
+    wanted = Review("look at it", Phase.AFTER, tools=("desk.look",))
+    api.gate.world = replace(api.gate.world, policy=replace(api.gate.world.policy, reviews=(wanted,)))
+    agents, limits, run = [await api.agent() for _ in range(4)], api.gate.world.limits, api.gate.desk.call
+    together = asyncio.Barrier(len(agents))
+
+    async def with_others(*given: Any) -> Any:
+        await asyncio.wait_for(together.wait(), 5)
+        return await run(*given)
+
+    api.gate.world = replace(api.gate.world, limits=replace(limits, pending_per_user=4))
+    api.gate.desk.call = with_others  # type: ignore[method-assign]
+    asked = [
+        agent.ask("POST", "/actions", {"tool": "desk.look", "arguments": {"path": "a.md"}})
+        for agent in agents
+    ]
+    assert sorted(status for status, _ in await asyncio.gather(*asked)) == [201, 201, 422, 422]
+    assert len(await api.gate.ledger.reviews.under_review(TEAM, ANN)) == 2
 
 
 async def test_the_tasks_of_agents_leave_room_for_the_actions_of_their_person(api: Api) -> None:
