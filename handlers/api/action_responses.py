@@ -123,11 +123,12 @@ def preview_text(seen: Preview, left_out: int = 0) -> str:
 
 
 def _as_shown(seen: Preview, left_out: int = 0) -> str:
-    """No name of others begins a line, and of a longer text of theirs each line but the first is set in."""
-    facts = (f"{_on_one(fact.label)}: " + "\n    ".join(fact.value.splitlines()) for fact in seen.facts)
+    """No name of others begins a line, and of a longer text of theirs each line but the first is set in. A line ends at
+    a newline alone: what else breaks one is spelled out."""
+    facts = (f"{_on_one(fact.label)}: " + fact.value.replace("\n", "\n    ") for fact in seen.facts)
     lines = [_on_one(seen.summary), *facts]
     if seen.diff:
-        lines += ["", *(f"    {line}" for line in seen.diff.splitlines())]
+        lines += ["", *(f"    {line}" for line in seen.diff.removesuffix("\n").split("\n"))]
     lines += [
         f"- {_on_one(a.name)}" + (f" ({a.size} bytes)" if a.size is not None else "") for a in seen.affected
     ]
@@ -140,7 +141,7 @@ def _as_shown(seen: Preview, left_out: int = 0) -> str:
 
 
 def _on_one(text: str) -> str:
-    return " / ".join(text.splitlines())
+    return " / ".join(text.split("\n"))
 
 
 def _outcome(found: Outcome) -> models.Outcome:
