@@ -61,6 +61,7 @@ OUTCOME_EVENTS = {
     "unknown": Event.LOSE,
 }
 UNTOLD = {"error": f"It failed. {REVIEWED}", "not_sent": f"It did not run. {REVIEWED}", "unknown": REVIEWED}
+UNDO_NOT_KEPT = "What its tool answered is not kept: the operator wants that reviewed, and nobody reviews an undo."
 STORE_RETRY_SECONDS = (
     0.05,
     0.1,
@@ -205,6 +206,15 @@ async def _without_reviewed_words(world: World, action: Action, outcome: Outcome
     return replace(outcome, text=UNTOLD[outcome.kind], structured=None) if reviewed else outcome
 
 
+def _without_unreviewed_result(world: World, action: Action, outcome: Outcome) -> Outcome:
+    """The outcome; of an undo whose tool's results are reviewed, without what it gave: nobody reviews that of an undo,
+    and its card, the API and an agent would tell it."""
+    given = action.undoes and outcome.kind == "success"
+    if not given or not world.policy.review(Phase.AFTER, action.name):
+        return outcome
+    return replace(outcome, text=UNDO_NOT_KEPT, structured=None)
+
+
 async def _told(world: World, action: Action, answer: Answer) -> Answer:
     """The answer of the tool without what its arguments did not ask for by name and the policy gates."""
     spec = world.tools.find(action.server, action.tool)
@@ -237,7 +247,7 @@ async def store_outcome(
     tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None
 ) -> Action:
     """Move an action to its end and write it down. Who calls this lets `notify_ended` ask for what follows."""
-    told = told_outcome(action, outcome)
+    told = _without_unreviewed_result(world, action, told_outcome(action, outcome))
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
     held = result_review_name(world, action) if outcome.kind == "success" else ""

@@ -255,6 +255,31 @@ async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
     assert len(await review_queue.pending_reviews(stage.world, TEAM, ANN)) == lines
 
 
+async def test_what_an_undo_gives_is_told_to_nobody_where_results_of_its_tool_are_reviewed(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    stage.desk.notes["a.md"] = "old"
+    reviewing(stage, Phase.AFTER, "desk.put_back")
+    action = await stage.prepare("write", path="a.md", content="new")
+    assert (await stage.confirm(action)).ok
+    await stage.play()
+    stage.desk.notes["a.md"] = "changed since"  # so that the undo asks on a card of its own
+    change = stage.desk._change
+
+    def telling_more(tool: str, given: dict[str, Any]) -> Answer:
+        return Answer(SECRET, {"comments": SECRET, "changed": bool(change(tool, given))})
+
+    monkeypatch.setattr(stage.desk, "_change", telling_more)
+    assert (await undo.request_undo(stage.world, stage.press(await stage.now(action.id)))).ok
+    await stage.play()
+    back = await stage.now((await undo.undo_slot(stage.world, await stage.now(action.id)))[0])
+    assert (await stage.confirm(back)).ok
+    await stage.play()
+    back = await stage.now(back.id)
+    assert (back.state, stage.desk.notes) == (State.SUCCEEDED, {"a.md": "old"})
+    assert SECRET not in f"{back} {rendering.of_action(back, ()).message} {await written_down(stage)}"
+
+
 # promise: REVIEW-31
 async def test_of_many_who_judge_it_at_once_one_is_heard(both: Scene):
     action = await held(both)
