@@ -305,7 +305,9 @@ async def test_the_preview_comes_as_text_where_that_is_asked_for(api: Api) -> No
 async def test_what_a_terminal_would_obey_is_spelled_out_in_the_preview_as_text(api: Api) -> None:
     """Else a text could clear the screen, and write the preview of another call in its place."""
     agent = await api.agent()
-    content = "\x1b[H\x1b[2J\x1b[1G\x1b[KWrite notes.md\x1b[8m\u202e\u200b\u2028\x85\v\f\r\nCan be undone: yes"
+    content = (
+        "\x1b[H\x1b[2J\x1b[1G\x1b[KWrite notes.md\x1b[8m\u202e\u200b\u2028\x85\v\f\r\nCan be undone: yes"
+    )
     made = await agent.post(
         "/actions", {"tool": "desk.write", "arguments": {"path": "pay.md", "content": content}}, 201
     )

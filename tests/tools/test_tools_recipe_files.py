@@ -264,13 +264,24 @@ def test_a_name_that_leads_elsewhere_in_an_address_of_github_takes_a_typed_phras
     assert decided(file, tool, **args) is CallClass.DESTRUCTIVE
 
 
+@pytest.mark.parametrize("path", ["CODEOWNERS?/docs/a.md", "CODEOWNERS#/docs/a.md", "a.md?", "%52EADME.md"])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_a_path_that_names_another_file_at_github_than_it_shows_takes_a_typed_phrase(
+    file: str, path: str
+) -> None:
+    """Both write to an address that ends at these signs or is decoded, and the card names the path as it is given."""
+    usual: dict[str, Json] = {"owner": "o", "repo": "r", "branch": "main"}
+    assert decided(file, "create_or_update_file", **usual, path=path) is CallClass.DESTRUCTIVE
+    assert decided(file, "get_file_contents", **usual, path=path) is CallClass.READ
+
+
 @pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
 def test_usual_names_at_github_are_no_worse_for_it(file: str) -> None:
     usual: dict[str, Json] = {
         "owner": "acme-2",
         "repo": ".github",
         "branch": "feat/a.b-1@x",
-        "path": "a b/c%20d.md",
+        "path": "a b/ç&=+d.md",
     }
     assert decided(file, "get_file_contents", **usual) is CallClass.READ
     assert decided(file, "create_or_update_file", **usual) is CallClass.WRITE
