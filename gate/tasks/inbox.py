@@ -13,6 +13,7 @@ from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
 from gate.rules.action import Action, Json, Person, Ref, Session
 from gate.rules.ids import derive_id
+from gate.rules.jobs import for_owner
 from gate.rules.messages import UNDECIDED
 from gate.rules.permissions import account, deciders
 from gate.rules.planner_port import Incoming
@@ -118,7 +119,8 @@ async def read_inbox(world: World, session_key: str, reader: str) -> None:
         await proceed(tx, "")
     while (incoming := reserved.pop()) is not None:
         try:
-            await _read(world, incoming, proceed)
+            with for_owner(incoming.user):  # whoever's run reads it
+                await _read(world, incoming, proceed)
         except Unavailable:
             raise
         except Exception as error:  # the messages behind it must not wait for ever

@@ -8,6 +8,7 @@ import pytest
 
 from gate.actions.reissue import reissue_by_press
 from gate.rules.action_states import State
+from gate.rules.jobs import for_owner
 from gate.rules.planner_port import Call, CancelPending, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.tasks import inbox
@@ -322,3 +323,16 @@ async def test_what_one_person_alone_sees_is_not_put_into_a_thread_that_slack_wo
 ):
     await stage.say("pending", ts=ts)
     assert stage.wall.notes[-1].body["beside"] is beside
+
+
+async def test_each_message_is_work_for_whoever_wrote_it_whoever_s_run_reads_it(stage: Scene):
+    for place, user in enumerate((BEN, BEN, ANN)):
+        ts = f"{4_000_000_000 + place}.000000"
+        said = Incoming(f"{TEAM}:{CHANNEL}:{ts}", stage.session, user, f"look {place}", ts, True)
+        with for_owner(user):
+            assert await inbox.receive(stage.world, said)
+    with for_owner(BEN):
+        await inbox.read_inbox(stage.world, stage.session.key, "the run of Ben")
+    asked = {task.id: task.requester for task in await stage.ledger.tasks_of(stage.session)}
+    begun = [(asked[run.args[0]], run.owner) for run in stage.runs if run.name == "task"]
+    assert begun == [(BEN, BEN), (BEN, BEN), (ANN, ANN)]
