@@ -13,6 +13,7 @@ from gate.rules import jobs
 from gate.rules.action import Action, Outcome, Session
 from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.due_times import IDLE_SECONDS
+from gate.rules.jobs import for_owner
 from gate.rules.planner_port import Turn
 from gate.rules.ports import DueItem, Stale, World
 from gate.rules.task import Step, Task
@@ -74,12 +75,13 @@ async def _process_action(world: World, due: DueItem) -> None:
     action = await world.ledger.action(due.id)
     if action is None or action.revision != due.revision:
         return
-    if action.state is State.PREPARED:
-        await expire(world, action)
-    elif action.state is State.EXECUTING:
-        await mark_unknown(world, action)
-    elif action.state is State.APPROVED:
-        await enqueue_again(world, action)
+    with for_owner(action.requester):  # what follows is work for them
+        if action.state is State.PREPARED:
+            await expire(world, action)
+        elif action.state is State.EXECUTING:
+            await mark_unknown(world, action)
+        elif action.state is State.APPROVED:
+            await enqueue_again(world, action)
 
 
 async def _process_task(world: World, due: DueItem) -> None:
@@ -87,12 +89,13 @@ async def _process_task(world: World, due: DueItem) -> None:
     task = await world.ledger.task(due.id)
     if task is None or task.revision != due.revision:
         return
-    if not task.driven:
-        await _end_wait(world, task, -due.left)
-    async with world.ledger.begin() as tx:
-        if task.driven:
-            tx.enqueue(jobs.task(task.id, f"sweep:{(await tx.now()).timestamp():.0f}"))
-        await tx.postpone_sweep(task.id)
+    with for_owner(task.requester):
+        if not task.driven:
+            await _end_wait(world, task, -due.left)
+        async with world.ledger.begin() as tx:
+            if task.driven:
+                tx.enqueue(jobs.task(task.id, f"sweep:{(await tx.now()).timestamp():.0f}"))
+            await tx.postpone_sweep(task.id)
 
 
 async def resume_thread(world: World, name: str, about: str, cause: str) -> None:

@@ -130,3 +130,14 @@ async def test_messages_of_several_threads_whose_runs_were_lost_are_all_read(sta
     await expiry.restart_given_up(stage.world)
     await stage.play()
     assert len({note.session.thread for note in stage.wall.notes}) == len(threads)
+
+
+async def test_what_time_leads_to_is_work_for_whoever_asked(stage: Scene) -> None:
+    stage.planner.script = [WRITE]
+    await receive(stage)
+    await stage.play()
+    before = len(stage.runs)
+    stage.travel(3600)
+    await expiry.overdue(stage.world)
+    assert {(run.name, run.owner) for run in stage.runs[before:]} >= {("turn", ANN), ("card", ANN)}
+    assert {run.owner for run in stage.runs[before:]} == {ANN}
