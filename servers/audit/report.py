@@ -166,20 +166,30 @@ def told(line: Line, audience: Audience) -> tuple[str, str, str]:
 def masked(text: str) -> str:
     """The beginning of a text, without what looks like a password or a key. Only of what was looked at is anything
     shown; a private key that is not over by then goes on to its end."""
-    looked_at = text[: 4 * LONGEST]
-    shown = looked_at
-    for hit in reversed(list(hits(_as_lines(looked_at), to_hide))):
-        shown = shown[: hit.start] + hit.shown + shown[hit.end :]
+    shown = looked_at = text[: 4 * LONGEST]
+    said, places = _without_escapes(text[: 8 * LONGEST])  # a secret that is cut off above is whole there
+    for hit in reversed([hit for hit in hits(said, to_hide) if places[hit.start] < len(looked_at)]):
+        shown = shown[: places[hit.start]] + hit.shown + shown[places[hit.end] :]
     begun = KEY_BEGUN.search(shown)
     shown = f"{shown[: begun.start()]}{UNFINISHED_KEY}" if begun else shown
     is_whole = len(shown) <= LONGEST and len(text) == len(looked_at) and not begun
     return shown if is_whole else f"{shown[:LONGEST]}… ({len(text)} characters)"
 
 
-def _as_lines(text: str) -> str:
-    """A text of the same length in which line ends and tabs that JSON writes with a letter are some: behind the letter
-    no word of its own would begin."""
-    return text.replace("\\n", " \n").replace("\\r", "  ").replace("\\t", "  ")
+def _without_escapes(text: str) -> tuple[str, list[int]]:
+    """The text with what JSON writes with letters as itself, and where each of its characters stood, and its end:
+    behind a letter no word of its own would begin, and “\\u201c” is a quote."""
+    parts, places, at = list[str](), list[int](), 0
+    for escape in ESCAPE.finditer(text):
+        parts += text[at : escape.start()], _itself(escape)
+        places += *range(at, escape.start()), escape.start()
+        at = escape.end()
+    return "".join([*parts, text[at:]]), [*places, *range(at, len(text) + 1)]
+
+
+def _itself(escape: re.Match[str]) -> str:
+    char = chr(int(escape[1], 16)) if escape[1] else "\n" if escape[0] == "\\n" else " "
+    return "\ufffd" if "\ud800" <= char <= "\udfff" else char  # half a character is none
 
 
 def counted(log: Log, where: Sequence[ColumnElement[bool]]) -> list[Counted]:
@@ -193,6 +203,7 @@ def counted(log: Log, where: Sequence[ColumnElement[bool]]) -> list[Counted]:
 MOST_ENTRIES = 600  # of one file: a preview has ten seconds, and makes all of it
 LISTED = 100  # entries in the text of a report
 LONGEST_CELL = 160  # characters
+ESCAPE = re.compile(r"\\(?:[nrtbf]|u([0-9a-f]{4}))")
 KEY_BEGUN, UNFINISHED_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"), "(a private key)"
 _MARKS = re.compile(r"([`*|])")
 

@@ -108,7 +108,9 @@ TOKEN = "ghp_Q3vXw9Lk2TzB7rYp5NcJ8mHs4DfG6aE1uRtV"  # made up
 LONG_KEY = f"-----BEGIN PRIVATE KEY-----\n{chr(10).join('MIIJQwIBADANBgkqhkiG9w0BAQEFAASCCS0wggkpAgEAAoICAQC7' for _ in range(60))}"
 
 
-@pytest.mark.parametrize("before", ["# tokens\n", "\t", "a\r\n", '"', ""])
+@pytest.mark.parametrize(
+    "before", ["# tokens\n", "\t", "a\r\n", '"', "", "\f", "\b", "\x1b", "“", "密钥：", "\xa0"]
+)
 def test_a_secret_on_any_line_of_what_a_file_was_given_is_masked(before: str) -> None:
     shown = masked(
         canonical({"path": "env.txt", "content": f"{before}{TOKEN}\n{before}{TOKEN}\nend"}).decode()
@@ -129,6 +131,8 @@ def test_nothing_is_shown_that_was_not_looked_at() -> None:
     """What is masked becomes shorter, and what stands behind would come into sight."""
     shown = masked(f"{TOKEN} " * 48 + f"{TOKEN} " * 100)
     assert TOKEN[:12] not in shown
+    for before in range(40):  # the last one is cut at any place
+        assert TOKEN[:12] not in masked(f"{TOKEN} " * 40 + "x" * (400 - before) + f" {TOKEN} " + "y" * 5_000)
 
 
 async def test_a_session_is_summed_up(log: Path, tmp_path: Path) -> None:
