@@ -61,7 +61,9 @@ OUTCOME_EVENTS = {
     "unknown": Event.LOSE,
 }
 UNTOLD = {"error": f"It failed. {REVIEWED}", "not_sent": f"It did not run. {REVIEWED}", "unknown": REVIEWED}
-UNDO_NOT_KEPT = "What its tool answered is not kept: the operator wants that reviewed, and nobody reviews an undo."
+UNDO_NOT_KEPT = (
+    "What its tool answered is not kept: the operator wants that reviewed, and nobody reviews an undo."
+)
 STORE_RETRY_SECONDS = (
     0.05,
     0.1,

@@ -295,9 +295,7 @@ class Action:
     execution: Execution = Execution()
     result_review: ResultReview = ResultReview()
     undo: Undo = Undo()
-    flaw: str = field(
-        default="", compare=False
-    )  # EARLIER or ALTERED: another wrote the row. Set by the ledger
+    flaw: str = field(default="", compare=False)  # EARLIER or ALTERED, set by the ledger: another wrote it
 
     @property
     def name(self) -> str:
