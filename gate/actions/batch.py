@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.actions.action_versions import update_cards
@@ -18,9 +18,10 @@ from gate.actions.button_press import (
 )
 from gate.actions.claim_click import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
 from gate.actions.preview import policy_decision
+from gate.arguments.canonical_targets import Targets, judged_texts
 from gate.arguments.unicode_safety import quoted
 from gate.rules import batch_receipt, jobs
-from gate.rules.action import OWN_CARD, Action, Ref, Session, Verdict
+from gate.rules.action import OWN_CARD, Action, Json, Ref, Session, Verdict
 from gate.rules.action_states import State
 from gate.rules.autonomy import ApprovalMode
 from gate.rules.canonical_json import BadArguments, canonical
@@ -50,6 +51,7 @@ CONFIRMED_STATES = frozenset(
     }
 )
 MOST_TOGETHER = 24_000  # characters of arguments, of which some 60 KB of numbers take 0.3 s
+WILDCARD, COST_OF_A_WILDCARD = re.compile(r"[*?\[]"), 50  # characters that take as long as one
 NAME, TEXT = 60, 2_500  # characters of one action's summary, and of all that is told
 HAS_OWN_CARD = "This has a card of its own already. Please use that one."
 
@@ -94,15 +96,27 @@ def card_groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> 
 
 
 def _are_long(world: World, calls: Sequence[Call]) -> bool:
-    """Whether calls of which all arguments have to be gone through are more together than are judged in one go: then
-    each has its own card, for which it is judged alone."""
-    specs = (world.tools.find(call.server, call.tool) for call in calls)
-    sizes = (
-        len(json.dumps(dict(call.args)))
-        for call, spec in zip(calls, specs, strict=True)
-        if spec is not None and spec.recipe.targets is None
-    )
-    return sum(sizes) > MOST_TOGETHER
+    """Whether what of the calls has to be gone through is more together than is judged in one go: then each has its own
+    card, for which it is judged alone."""
+    left = MOST_TOGETHER
+    for call in calls:
+        spec = world.tools.find(call.server, call.tool)
+        left -= _size_to_judge(spec.recipe.targets, call.args) if spec is not None else 0
+        if left < 0:
+            return True
+    return False
+
+
+def _size_to_judge(targets: Targets | None, args: Mapping[str, Json]) -> int:
+    """Characters of a call that rules are held against, with what patterns among them take; of a tool that declares
+    nothing, all of them, and of others the rest for a quarter."""
+    try:
+        size = len(canonical(args))
+    except BadArguments:
+        return 0  # it is refused, and judged by no rule
+    texts = judged_texts(targets, args)
+    size = size if targets is None else size // 4 + sum(map(len, texts))
+    return size + COST_OF_A_WILDCARD * sum(len(WILDCARD.findall(text)) for text in texts)
 
 
 def _needs_decision(world: World, turn: Turn, call: Call) -> bool:

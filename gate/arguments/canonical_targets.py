@@ -108,6 +108,11 @@ def touched(targets: Targets | None, args: Mapping[str, Json]) -> tuple[str, ...
     return targets.resolved_to or tuple(text for text, _ in _texts(only, args))
 
 
+def judged_texts(targets: Targets | None, args: Mapping[str, Json]) -> tuple[str, ...]:
+    """Those among the arguments that rules are held against in all of their forms."""
+    return tuple(text for text, _ in _texts(targets, args))
+
+
 def with_folders(targets: Targets, args: Mapping[str, Json], names: Collection[str]) -> tuple[str, ...]:
     """The names alone, and below each of the folders that they may be in."""
     folders = [""]

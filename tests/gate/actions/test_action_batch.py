@@ -108,9 +108,12 @@ async def test_long_calls_of_a_tool_that_declares_nothing_have_cards_of_their_ow
 
     assert len(cards(scribble(9_000), scribble(9_000))) == 2
     assert len(cards(*[write("a.md", "x" * 20_000)] * 3)) == 3
+    assert len(cards(*[write("a?.md"), write("b*.md")])) == 2
     judged = list[int]()
     monkeypatch.setattr(batch, "policy_decision", lambda *_, **__: judged.append(1))
     assert cards(*[scribble(9_000)] * 3) == {}
+    patterns = ", ".join(f"{number}*x?.b*" for number in range(100))
+    assert cards(*[write(patterns)] * 2) == cards(*[write("a.md", "x" * 60_000)] * 3) == {}
     assert not judged
 
 
