@@ -427,9 +427,11 @@ async def test_reads_at_the_same_time_leave_room_for_the_actions_of_their_person
     agents, limits, run = [await api.agent() for _ in range(4)], api.gate.world.limits, api.gate.desk.call
     together = asyncio.Barrier(len(agents))
 
-    async def with_others(*given: Any) -> Any:
+    async def with_others(
+        server: str, tool: str, args: bytes, seconds: float | None = None, definition: str = ""
+    ) -> Any:
         await asyncio.wait_for(together.wait(), 5)
-        return await run(*given)
+        return await run(server, tool, args, seconds, definition)
 
     api.gate.world = replace(api.gate.world, limits=replace(limits, pending_per_user=4))
     api.gate.desk.call = with_others  # type: ignore[method-assign]
