@@ -257,9 +257,11 @@ def fields(data: bytes) -> dict[str, dict[str, Any]]:
 def _field(field: Any) -> dict[str, Any]:
     kinds = {"/Tx": "text", "/Btn": "checkbox", "/Ch": "choice", "/Sig": "signature"}
     states = [str(state).removeprefix("/") for state in field.get("/_States_", [])]
-    value = field.value
+    value, kind = field.value, kinds.get(str(field.field_type), "other")
+    # Of one box that has two ways of being ticked nobody knows which is meant; a group has one way for each box.
+    is_unclear = kind == "checkbox" and len({*states} - {"Off"}) > max(1, len(field.get("/Kids", ())))
     return {
-        "kind": kinds.get(str(field.field_type), "other"),
+        "kind": "other" if is_unclear else kind,
         "value": "" if value is None else str(value).removeprefix("/"),
         "choices": states,
     }

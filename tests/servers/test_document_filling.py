@@ -314,10 +314,10 @@ def test_fields_of_merged_forms_are_told_apart_by_the_names_that_viewers_go_by()
     assert [str(one.get_object()["/T"]) for one in found["/Fields"]] == ["amount", "file 2", "file 3"]
 
 
-def form_of_a_box(state: bytes) -> bytes:
-    """A form with one box, which is not ticked; `state`: what it calls being ticked."""
+def form_of_a_box(state: bytes, more: bytes = b"") -> bytes:
+    """A form with one box, which is not ticked; `state`: what it calls being ticked, `more`: another such state."""
     look = b"<</Type/XObject/Subtype/Form/BBox[0 0 20 20]/Length 0>>stream\n\nendstream"
-    accept = b"<</FT/Btn/T(accept)/V/Off/AS/Off/AP<</N<</%s 5 0 R/Off 5 0 R>>>>%s>>" % (state, WIDGET)
+    accept = b"<</FT/Btn/T(accept)/V/Off/AS/Off/AP<</N<</%s 5 0 R%s/Off 5 0 R>>>>%s>>" % (state, more, WIDGET)
     page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Annots[4 0 R]>>"
     return drawn(PARTS[0] % b"4 0 R", PARTS[1], page, accept, look)
 
@@ -339,3 +339,15 @@ async def test_a_box_is_ticked_by_yes_and_not_by_no_whatever_its_form_calls_that
     assert done.preview.diff == "-accept: not ticked\n+accept: ticked\n"
     (filled,) = PdfReader(tmp_path / "f/o.pdf").pages[0].annotations
     assert (filled["/V"], filled["/AS"]) == (f"/{state.decode()}",) * 2
+
+
+async def test_one_box_with_two_ways_of_being_ticked_is_not_filled_in(tmp_path: Path) -> None:
+    """Else “no” would be the name of one of them, as it is in a group of boxes."""
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f/form.pdf").write_bytes(form_of_a_box(b"no", b"/other 5 0 R"))
+    async with gated(tmp_path / "log", "document", server([tmp_path / "f"])) as gate:
+        for value in (False, "no", "yes"):
+            seen = await gate.look(
+                "fill_pdf_form", path="form.pdf", values={"accept": value}, destination="o.pdf"
+            )
+            assert "not one to write into" in seen.preview.problem
