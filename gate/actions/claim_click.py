@@ -242,7 +242,7 @@ async def approve(tx: Tx, action: Action, user: str, note: str = "", grant: str 
     if action.undoes:
         await move_original(tx, moved, Event.UNDO)
     tx.audit(audit_entry("confirmed", moved, user, user_confirmed=not grant, note=note))
-    tx.enqueue(jobs.carry_out(action.id))
+    tx.enqueue(replace(jobs.carry_out(action.id), owner=action.requester))  # whoever confirms it
     update_cards(tx, moved)
     return moved
 
@@ -318,10 +318,11 @@ def notify_ended(tx: Tx, action: Action, task: Task | None = None) -> None:
     cause = f"{action.id}:{action.state}{':judged' if action.judged else ''}"
     if action.under_review:
         return
+    owner = "" if tx.token else action.requester  # whoever ended it
     if action.turn:
-        tx.enqueue(jobs.turn(action.turn, cause, None, task, action))
+        tx.enqueue(replace(jobs.turn(action.turn, cause, None, task, action), owner=owner))
     elif action.task:
-        tx.enqueue(jobs.task(action.task, cause))
+        tx.enqueue(replace(jobs.task(action.task, cause), owner=owner))
 
 
 async def expire(world: World, action: Action, *, lost: bool = False) -> PressResult | None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 
 from gate.actions import claim_click, edit
 from gate.actions.action_versions import lease_record
+from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.rules.action import Action, Approvers, CallClass, Risk
 from gate.rules.action_states import State
-from gate.rules.planner_port import Call
+from gate.rules.jobs import for_owner
+from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule
 from gate.rules.ports import OpenedModal, Unavailable, World
 from gate.rules.receipt import intact
 from gate.tasks.pending import waiting_for
-from tests.gate.gate_setup import ANN, BEN, BOT, CLEO, DORA, GIL, SAM, Scene, nothing_ran
+from tests.gate.gate_setup import ANN, BEN, BOT, CLEO, DORA, GIL, SAM, TEAM, Scene, nothing_ran
 
 
 # promise: ACT-03
@@ -384,3 +387,21 @@ async def test_an_approver_finds_what_waits_for_them_and_nobody_else_does(stage:
         ("U_NOBODY", []),
     ):
         assert [one.record.id for one in await waiting_for(stage.world, "T1", user)] == seen
+
+
+@pytest.mark.parametrize("decides", [claim_click.confirm, claim_click.reject])
+async def test_what_follows_a_decision_is_work_for_the_requester_whoever_decides(
+    stage: Scene, decides: Callable[[World, Press], Awaitable[PressResult]]
+):
+    stage.rule(Rule("ops", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
+    stage.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))]
+    with for_owner(ANN):
+        await stage.say("write it")
+    (action,) = await stage.ledger.pending(TEAM)
+    before = len(stage.runs)
+    with for_owner(BEN):
+        assert (await decides(stage.world, stage.press(action, BEN))).ok
+    assert {(run.name, run.owner) for run in stage.runs[before:] if run.name != "card"} in (
+        {("carry_out", ANN)},
+        {("turn", ANN)},
+    )
