@@ -154,7 +154,7 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     args = without_bound_args(spec, stored_args(action.args))
     before = {f.label: f.old for f in action.preview.facts if f.old is not None}
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
-    with sampling_for(world, sampling_subject(world, action)):
+    with sampling_for(world, await sampling_subject(world, action)):
         seen = await make_preview(world, spec, args, action.session.channel, old)
     decision = made_private(decision_for(world, spec, action, seen.args, seen.capture), seen.private)
     if action.undoes:

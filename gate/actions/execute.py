@@ -80,7 +80,7 @@ async def execute(world: World, action_id: str) -> None:
     action, votes = await world.ledger.voted(action_id) or (None, ())
     if action is None or action.state is not State.APPROVED:
         return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
-    with sampling_for(world, sampling_subject(world, action)):
+    with sampling_for(world, await sampling_subject(world, action)):
         await _execute(world, action, votes)
 
 

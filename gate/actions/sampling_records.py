@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gate.actions.file_checks import found_gated
+from gate.actions.review_log import names_in_plan
 from gate.rules.action import Action, Session
 from gate.rules.audit import Entry
 from gate.rules.gated_files import TooManyFiles
@@ -36,9 +37,10 @@ class SamplingSubject:
     withheld: bool = False
 
 
-def sampling_subject(world: World, action: Action) -> SamplingSubject:
+async def sampling_subject(world: World, action: Action) -> SamplingSubject:
     """An action that is there."""
-    withheld = is_confidential(action) or bool(world.policy.review(Phase.AFTER, action.name))
+    names = await names_in_plan(world, action) if world.policy.reviews else ()
+    withheld = is_confidential(action) or bool(world.policy.review(Phase.AFTER, action.name, names))
     return SamplingSubject(action.session, action.id, action.requester, withheld)
 
 

@@ -16,13 +16,15 @@ from gate.actions.sampling_records import (
     sampling_for,
     sampling_subject,
 )
-from gate.rules.planner_port import Call
+from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.ports import Unavailable
 from gate.rules.previews import measured
+from gate.rules.reviews import Phase, Review
 from gate.rules.sampling import RECORD, NotSampled, Sampled
 from gate.rules.tool import Answer
 from tests.gate.fake_tools import Desk
 from tests.gate.gate_setup import ANN, Scene
+from tests.gate.plan_setup import approved, planned
 from views import modals
 
 ONE = Sampled("desk", "write", "user: Which colour?", "ab" * 32, "Blue.", tokens=(100, 20))
@@ -36,7 +38,7 @@ async def record(one: Sampled) -> None:
 
 async def test_a_request_is_an_audit_entry_and_shown_with_its_action(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
-    with sampling_for(stage.world, sampling_subject(stage.world, action)):
+    with sampling_for(stage.world, await sampling_subject(stage.world, action)):
         await record(ONE)
         await record(replace(ONE, answer="", refused="one call may ask 4 times", tokens=(0, 0)))
     assert RECORD.get() is None
@@ -66,7 +68,7 @@ async def test_what_is_withheld_leaves_its_digest_alone(stage: Scene):
 
 async def test_long_requests_are_bounded_in_the_log_and_on_the_screen(stage: Scene):
     action = await stage.prepare(path="a.md", content="new")
-    with sampling_for(stage.world, sampling_subject(stage.world, action)):
+    with sampling_for(stage.world, await sampling_subject(stage.world, action)):
         for _ in range(30):
             await record(replace(ONE, prompt="p" * 60_000, answer="a" * 60_000))
     found = await stage.ledger.sampled(action.session, action.id)
@@ -84,7 +86,7 @@ async def test_what_cannot_be_put_on_record_is_not_answered(stage: Scene, monkey
     def gone() -> None:
         raise Unavailable("the database is away")
 
-    with sampling_for(stage.world, sampling_subject(stage.world, action)):
+    with sampling_for(stage.world, await sampling_subject(stage.world, action)):
         monkeypatch.setattr(stage.world.ledger, "begin", gone)
         with pytest.raises(NotSampled, match="could not be put on record"):
             await record(ONE)
@@ -123,3 +125,18 @@ async def test_a_changed_call_is_looked_at_on_its_record(stage: Scene):
     await edit.submit(stage.world, stage.press(action), {"path": "b.md", "content": "new"})
     await stage.play()
     assert await stage.ledger.sampled(stage.session, action.id)
+
+
+async def test_of_a_step_whose_result_is_reviewed_by_its_title_neither_question_nor_answer_is_kept(
+    stage: Scene,
+):
+    reviews = (Review("look at it", Phase.AFTER, steps=("do it",)),)
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, reviews=reviews))
+    call = Call("desk", "write", {"path": "a.md", "content": "x"})
+    task = await planned(stage, ProposedStep(call, "do it"), ProposedStep(call, "do another"))
+    await approved(stage, task)
+    now = await stage.ledger.task(task.id)
+    assert now is not None
+    assert now.plan is not None
+    action = await stage.now(now.plan.steps[0].action)
+    assert (await sampling_subject(stage.world, action)).withheld
