@@ -112,8 +112,9 @@ class ResponseReader:
 
     def _text_reply(self, message: AssistantMessage) -> Interpretation:
         if message.text and self._inputs.turn.mode is Mode.ANSWER:
-            borne_out = plan_bears_out(message.text, self._inputs.brief.done)
-            return Interpretation(Round(message), Say(message.text[:MAX_SAY]) if borne_out else Done())
+            said = message.text[:MAX_SAY]
+            borne_out = plan_bears_out(said, self._inputs.brief.done)
+            return Interpretation(Round(message), Say(said) if borne_out else Done())
         if message.text:
             turn, earlier, offered = self._inputs.turn, self._inputs.brief.earlier, self._offered
             reply = without_false_claims(
@@ -195,7 +196,7 @@ class ResponseReader:
 
     def _prose(self, text: str) -> str:
         """The text beside a proposal; none where it claims what has not happened."""
-        return text[:MAX_PROSE] if self._supported(text) else ""
+        return text[:MAX_PROSE] if self._supported(text[:MAX_SAY]) else ""
 
     def _supported(self, text: str) -> bool:
         return is_supported(text, self._inputs.turn, self._offered.is_read)
