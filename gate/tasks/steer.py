@@ -104,10 +104,12 @@ async def _handle(world: World, incoming: Incoming) -> PressResult | None:
         return None  # it began the thread: no task was there yet to be steered
     tasks = await world.ledger.tasks_of(incoming.session, 20)
     holder = next((task for task in tasks if task.holds_thread), None)
-    if holder is not None:
-        return await _handle_in_task(world, incoming, holder)
-    found = await _handle_simple(world, incoming, [t for t in tasks if t.requester == incoming.user])
-    return found or _refuse_others(incoming, tasks)
+    mine = [task for task in tasks if task.requester == incoming.user]
+    if holder is None:
+        return await _handle_simple(world, incoming, mine) or _refuse_others(incoming, tasks)
+    under_way = [task for task in mine if task.state in (*ASSESSING, S.PAUSED)] if holder not in mine else []
+    found = await _handle_simple(world, incoming, under_way) if under_way else None
+    return found or await _handle_in_task(world, incoming, holder)
 
 
 def _refuse_others(incoming: Incoming, tasks: Sequence[Task]) -> PressResult | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gate.rules.planner_port import Call, Done, Mode, Propose, Say
-from gate.rules.task import StopRequest, Task
+from gate.rules.planner_port import Call, Done, Mode, Propose, ProposePlan, Say
+from gate.rules.task import Assessment, StopRequest, Task
 from gate.rules.task_states import TaskState as S
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene
 from tests.gate.plan_setup import approved, planned, shred, write
@@ -201,3 +201,24 @@ async def test_somebody_else_who_wants_to_steer_a_plan_is_told_who_may(stage: Sc
     await stage.say(text, user=BEN, mentioned=False)
     assert any(f"Only <@{ANN}>" in said for said in stage.texts[before:])
     assert (await now(stage)).instructions == ()
+
+
+@pytest.mark.parametrize("mentioned", [False, True])
+async def test_stop_is_about_one_s_own_task_also_where_that_of_another_holds_the_thread(
+    stage: Scene, mentioned: bool
+):
+    stage.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),))]
+    await stage.say("write it")
+    stage.planner.assessments = [Assessment(90, 5)]
+    stage.planner.script = [ProposePlan((write("b.md"),))]
+    await stage.say("[complex] do more", BEN)
+    await stage.say("mode manual", mentioned=mentioned)
+    his, hers = await stage.ledger.tasks_of(stage.session)
+    assert (his.state, his.switches.approval_mode) == (S.PLAN_REVIEW, "auto")
+    assert (hers.state, hers.switches.approval_mode) == (S.RUNNING, "manual")
+    await stage.say("stop", mentioned=mentioned)
+    his, hers = await stage.ledger.tasks_of(stage.session)
+    assert (his.state, his.input.remarks) == (S.PLAN_REVIEW, ())
+    assert (hers.state, hers.ended_by) == (S.STOPPED_BY_USER, ANN)
+    assert await stage.ledger.pending(TEAM) == ()
+    assert not any("BEN" in text for text in stage.texts)
