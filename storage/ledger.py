@@ -355,8 +355,8 @@ class SqlLedger:
         ((row,),) = await self._ask(opening(self.offset), **asked)
         return ThreadContext(row.since, row.under_way, row.now, row.of_agents)
 
-    async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
-        (rows,) = await self._ask(TASKS_OF, session=session, count=limit)
+    async def tasks_of(self, session: Session, limit: int = 10, user: str = "") -> tuple[Task, ...]:
+        (rows,) = await self._ask(TASKS_OF, session=session, count=limit, requester=user)
         return await to_tasks(rows, self.seals)
 
     async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:

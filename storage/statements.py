@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy import Table, and_, bindparam, case, exists, func, literal, or_, select, union_all, update
 
 from gate.rules.access import TokenKind
-from gate.rules.task_states import TaskState
+from gate.rules.task_states import OVER, TaskState
 from storage.api_tables import made, tokens
 from storage.columns import clock
 from storage.review_tables import HELD
 from storage.rows import insert
 from storage.tables import PREPARED, actions, exchanges, inbox, turns, votes
-from storage.task_tables import tasks
+from storage.task_tables import HOLDS, tasks
 
 ID: Any = bindparam("of")
 SESSION: Any = bindparam("session")
@@ -115,12 +115,18 @@ TURN = (
     .where(turns.c.id == ID)
     .order_by(exchanges.c.index)
 )
-TASKS_OF = (
-    select(tasks)
-    .where(tasks.c.session == SESSION)
-    .order_by(tasks.c.created_at.desc(), tasks.c.id.desc())
-    .limit(COUNT)
+_NEWEST_FIRST = (tasks.c.created_at.desc(), tasks.c.id.desc())
+_OF_SESSION = select(tasks.c.id).where(tasks.c.session == SESSION).order_by(*_NEWEST_FIRST).limit(COUNT)
+_WORKED_ON = tasks.c.state.in_(frozenset(TaskState) - OVER - {TaskState.SATISFACTION})
+_OWN = _OF_SESSION.where(tasks.c.requester == bindparam("requester"), _WORKED_ON)
+_LOOKED_AT = (
+    select(_OF_SESSION.subquery().c.id),
+    select(_OWN.subquery().c.id),
+    select(tasks.c.id).where(tasks.c.session == SESSION, HOLDS),
 )
+# The newest tasks of a thread, and however many came after them the one that holds it and those of a person that are
+# not over.
+TASKS_OF = select(tasks).where(tasks.c.id.in_(union_all(*_LOOKED_AT))).order_by(*_NEWEST_FIRST)
 HISTORY = (
     select(turns)
     .where(turns.c.session == SESSION, turns.c.at >= bindparam("since"), turns.c.id != bindparam("but"))

@@ -352,8 +352,9 @@ class Ledger(Protocol):
         """What a new task of this person in this thread has to know."""
         ...
 
-    async def tasks_of(self, session: Session, limit: int = 10) -> tuple[Task, ...]:
-        """The tasks of a thread, newest first."""
+    async def tasks_of(self, session: Session, limit: int = 10, user: str = "") -> tuple[Task, ...]:
+        """The tasks of a thread, newest first: so many, and however many came after them the one that holds the thread,
+        and those of this person that are not over."""
 
     async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
         """The tasks of a person in the states in which a task may wait for an answer, oldest first, each with when the

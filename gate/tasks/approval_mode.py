@@ -48,7 +48,11 @@ async def set_mode_by_text(world: World, incoming: Incoming) -> PressResult | No
 async def _target_task(world: World, incoming: Incoming) -> Task | None:
     """The task that is meant: of their own the one that holds the thread, else the newest; else the one of somebody
     else that holds it."""
-    tasks = [task for task in await world.ledger.tasks_of(incoming.session, 20) if not task.is_finished]
+    tasks = [
+        task
+        for task in await world.ledger.tasks_of(incoming.session, 20, incoming.user)
+        if not task.is_finished
+    ]
     own = [task for task in tasks if task.requester == incoming.user]
     holding = (task for task in own or tasks if task.holds_thread)
     return next(holding, own[0] if own else None)

@@ -248,7 +248,7 @@ async def _command(world: World, incoming: Incoming) -> bool:
 
 async def _status(world: World, incoming: Incoming) -> bool:
     """`@bot status`: how the newest task of this thread stands."""
-    tasks = await world.ledger.tasks_of(incoming.session, 20)
+    tasks = await world.ledger.tasks_of(incoming.session, 20, incoming.user)
     task = next((one for one in tasks if not one.is_finished), tasks[0] if tasks else None)
     if task is None:
         none = "Nothing was asked for in this thread yet."

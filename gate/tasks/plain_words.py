@@ -78,7 +78,11 @@ async def _why_unseen(world: World, incoming: Incoming, about: Action | Task) ->
 
 
 async def _own_tasks(world: World, incoming: Incoming) -> list[Task]:
-    return [t for t in await world.ledger.tasks_of(incoming.session, 20) if t.requester == incoming.user]
+    return [
+        t
+        for t in await world.ledger.tasks_of(incoming.session, 20, incoming.user)
+        if t.requester == incoming.user
+    ]
 
 
 async def _waits_besides(world: World, incoming: Incoming, about: Action | Task) -> bool:

@@ -102,7 +102,7 @@ async def handle_thread_message(world: World, incoming: Incoming) -> PressResult
 async def _handle(world: World, incoming: Incoming) -> PressResult | None:
     if incoming.ts == incoming.session.thread:
         return None  # it began the thread: no task was there yet to be steered
-    tasks = await world.ledger.tasks_of(incoming.session, 20)
+    tasks = await world.ledger.tasks_of(incoming.session, 20, incoming.user)
     holder = next((task for task in tasks if task.holds_thread), None)
     mine = [task for task in tasks if task.requester == incoming.user]
     if holder is None:
@@ -416,7 +416,7 @@ async def _verdict(world: World, incoming: Incoming, task: Task) -> PressResult 
 
 async def stop(world: World, incoming: Incoming) -> PressResult:
     """`@bot stop`: end the task that is open in this thread. What runs right now finishes first."""
-    tasks = await world.ledger.tasks_of(incoming.session, 20)
+    tasks = await world.ledger.tasks_of(incoming.session, 20, incoming.user)
     running = [task for task in tasks if not task.is_finished and task.state is not S.SATISFACTION]
     own = [task for task in running if task.requester == incoming.user]
     if not running:

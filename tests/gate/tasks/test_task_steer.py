@@ -222,3 +222,25 @@ async def test_stop_is_about_one_s_own_task_also_where_that_of_another_holds_the
     assert (hers.state, hers.ended_by) == (S.STOPPED_BY_USER, ANN)
     assert await stage.ledger.pending(TEAM) == ()
     assert not any("BEN" in text for text in stage.texts)
+
+
+@pytest.mark.parametrize("planned_first", [True, False])
+async def test_stop_finds_a_task_behind_however_many_newer_ones(stage: Scene, planned_first: bool):
+    if planned_first:
+        stage.planner.assessments = [Assessment(90, 5)]
+    call = Call("desk", "write", {"path": "a.md", "content": "x"})
+    stage.planner.script = [ProposePlan((write("a.md"),)) if planned_first else Propose((call,))]
+    await stage.say("[complex] write it" if planned_first else "write it")
+    (first,) = await stage.ledger.tasks_of(stage.session)
+    for number in range(20):
+        stage.planner.script = [Propose((Call("desk", "look", {"path": "a.md"}),))]
+        await stage.say(f"look {number}", BEN)
+    assert (
+        first.id not in {task.id for task in await stage.ledger.tasks_of(stage.session, 20, CLEO)}
+        or planned_first
+    )
+    await stage.say("stop")
+    now = await stage.ledger.task(first.id)
+    assert now is not None
+    assert now.state is S.STOPPED_BY_USER
+    assert not any("Nothing is under way" in text for text in stage.texts)
