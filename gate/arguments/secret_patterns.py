@@ -259,8 +259,9 @@ def _says_one(pattern: str, known: Sequence[str]) -> bool:
 def _has_many_wild_words(name: str, known: Sequence[str]) -> bool:
     """Whether more words of a name are patterns than are held against the words of the names that are meant: then it
     counts as one that means any. No file that is asked for has so many. `known`: those that a `*` may join."""
-    most = MOST_WILD_JOINED if "*" in name and _says_one(name, known) else MOST_WILD
-    wild = (word for word in WORD.findall(name) if word.strip("*") and ANY_OF.search(word))
+    joins = "*" in name and _says_one(name, known)
+    most, words = (MOST_WILD_JOINED, name.replace("*", "*-", MOST_JOINED)) if joins else (MOST_WILD, name)
+    wild = (word for word in WORD.findall(words) if word.strip("*") and ANY_OF.search(word))
     return next(islice(wild, most, None), None) is not None
 
 

@@ -60,5 +60,7 @@ def test_a_name_of_more_words_that_are_patterns_than_are_gone_through_means_any(
     assert list(matched_secrets("-".join(["a?"] * (MOST_WILD + 1))))
     assert list(matched_production("-".join(["a?"] * (MOST_WILD + 1)) + ".yml"))
     assert not list(matched_secrets("-".join(["a?"] * MOST_WILD)))
+    assert list(matched_secrets("7secret*a?*b?*c?.q*"))  # its `*` join as many words
+    assert not list(matched_secrets("7secret*a?*b?.q*"))
     assert not list(matched_secrets("/".join(["**"] * 30) + "/*.md"))
     assert not list(matched_secrets("????????-????-????-????-????????????.txt"))
