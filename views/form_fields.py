@@ -22,6 +22,7 @@ MOST_OPTIONS = 100
 MOST_FIELDS = 90  # of the 100 blocks of a modal
 MOST_REFERENCES = 8  # that lead one to the next
 MOST_DEPTH = 4  # names from the arguments to a field
+UNSHOWN = "…" * (MOST_TEXT + 1)  # stands for a value that no input holds: to write it out takes long
 ABSENT: Any = object()  # an argument that is not given at all, which null is not
 ARGUMENT = "arg"  # begins the blocks of a form for the arguments of a call
 
@@ -106,7 +107,8 @@ class Form:
     def as_one(self) -> tuple[Field, ...]:
         """A single field for everything but the bound names, as JSON."""
         rest = {name: value for name, value in self.args.items() if name not in self.bound}
-        return (Field((), f"{self.prefix}s", Kind.JSON, {}, True, rest, json_text(rest), multiline=True),)
+        shown = _shown(Kind.JSON, rest, ())
+        return (Field((), f"{self.prefix}s", Kind.JSON, {}, True, rest, shown, multiline=True),)
 
     def _inside(self, schema: Schema, values: Mapping[str, Json], around: _Place) -> Iterator[Field]:
         properties, required = schema.get("properties", {}), schema.get("required")
@@ -206,9 +208,9 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
         choices = (*options, *extra)
         if len(choices) <= MOST_OPTIONS and (old is ABSENT or any(same(old, choice) for choice in choices)):
             return Kind.CHOICE, choices
-    blank = old is ABSENT or (nullable and old is None)
+    blank, fits = old is ABSENT or (nullable and old is None), not _is_too_long(old)
     allowed = _types(schema)
-    if "string" in allowed and (_plain_text(old) or (blank and allowed <= SCALARS)):
+    if "string" in allowed and fits and (_plain_text(old) or (blank and allowed <= SCALARS)):
         return Kind.TEXT, ()
     if allowed & NUMBERS and (_plain_number(old) or (blank and allowed <= NUMBERS)):
         return Kind.NUMBER, ()
@@ -216,7 +218,7 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
         named = tuple(_options(items)) if isinstance(items := schema.get("items"), dict) else ()
         if 0 < len(named) <= MOST_OPTIONS and _can_be_picked([] if blank else old, named):
             return Kind.SEVERAL, named
-        return _kind_of_list(schema, [] if blank else old), ()
+        return _kind_of_list(schema, [] if blank else old) if fits else Kind.JSON, ()
     return Kind.JSON, ()
 
 
@@ -346,6 +348,8 @@ def _shown(kind: Kind, old: Json, choices: tuple[Json, ...]) -> str:
         return ",".join(map(str, places(old if isinstance(old, list) else [], choices)))
     if old is ABSENT or (old is None and kind is not Kind.JSON):
         return ""
+    if _is_too_long(old):
+        return UNSHOWN
     if kind is Kind.TEXT:
         return str(old)
     if kind is Kind.LINES:
@@ -353,6 +357,20 @@ def _shown(kind: Kind, old: Json, choices: tuple[Json, ...]) -> str:
     if kind is Kind.NUMBERS:
         return "\n".join(map(json.dumps, old))
     return json.dumps(old) if kind is Kind.NUMBER else json_text(old)
+
+
+def _is_too_long(value: Json) -> bool:
+    """Whether no input holds a value, in whatever form: by the least that its parts take, a sign between two and one
+    for each that is no text. Looks at no more of it than that takes."""
+    left, room = [value], MOST_TEXT + 1
+    while left and room >= 0:
+        one = left.pop()
+        if isinstance(one, list | dict):
+            room -= len(one)
+            left += (one.values() if isinstance(one, dict) else one) if room >= 0 else ()
+        else:
+            room -= len(one) if isinstance(one, str) else 1
+    return room < 0
 
 
 def json_text(value: Json) -> str:

@@ -120,11 +120,13 @@ def block_of(kind: str, step: Step) -> str:
 
 def _asked(plan: Plan, specs: Specs) -> tuple[list[Step], bool]:
     """The steps in the form, and whether their arguments are; as many of them as one window holds."""
-    steps = open_steps(plan)
-    full = [block for step in steps for block in _fields(plan, step, specs)]
-    if len(full) <= BLOCKS and len(json.dumps(full)) <= BYTES:
-        return steps, True
-    return steps[: BLOCKS // 3], False
+    steps, count, size = open_steps(plan), 0, 0
+    for step in steps:
+        made = _fields(plan, step, specs)
+        count, size = count + len(made), size + len(json.dumps(made))
+        if count > BLOCKS or size > BYTES:  # no more of them are made than fit: each can take long
+            return steps[: BLOCKS // 3], False
+    return steps, True
 
 
 def _fields(plan: Plan, step: Step, specs: Specs | None) -> list[Block]:

@@ -10,6 +10,7 @@ from gate.rules.plan_changes import apply_changes
 from gate.rules.task import PauseReason, StepReview, StepState
 from gate.rules.task_states import TaskState
 from gate.rules.tool import ToolSpec
+from tests.cpu_time import seconds
 from tests.tasks import having
 from tests.views.samples import MOVE, opened, parts, shown
 from tests.views.task_samples import WHEN, WHICH, WHY, destroying, huge, long_plan, plan, step, task, unknown
@@ -251,3 +252,15 @@ def test_a_whole_plan_of_any_size_can_be_opened(size):
     assert len(json.dumps(view)) < 250_000
     assert ("x" * 2_000 in shown(view["blocks"])) == (size == 60_000)
     assert "6. Write long.md" in shown(view["blocks"])
+
+
+@pytest.mark.parametrize(
+    "args",
+    [{"data": [1] * 30_000}, {"content": "a\u0301" * 9_000}, {f"k{i}": [*range(300)] for i in range(40)}],
+    ids=["numbers", "marks", "lists"],
+)
+def test_the_window_of_a_plan_takes_no_time_for_arguments_that_do_not_fit(args):
+    """Each of them was written out whole, in the form that an input would hold: 30 steps took 5 s."""
+    of = plan(*(step(f"s{n}", args=args) for n in range(30)))
+    assert seconds(lambda: task_modals.modify(task(plan=of), of, {}), 3, 0.3) < 0.3
+    assert seconds(lambda: changed(of, {}, {}), 3, 0.3) < 0.3
