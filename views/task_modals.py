@@ -120,32 +120,30 @@ def _steps(task: Task, plan: Plan) -> tuple[list[Block], bool]:
     """Every step as far as there is room, and whether that was enough for all of them whole."""
     is_whole = True
     blocks: list[Block] = [head(task)]
+    left = BYTES - len(json.dumps(blocks))  # counted step by step: all blocks are long to write out for each
     for step in plan.steps:
-        made = _with_whole(blocks, plan, step)
+        made = _whole(plan, step, BLOCKS - len(blocks), left)
         is_whole = is_whole and made is not None
-        blocks = made or [*blocks, *pack([*in_short(plan, step), *_sureness(step)])]
-        if not _fits(blocks):
+        added = made or pack([*in_short(plan, step), *_sureness(step)])
+        blocks, left = [*blocks, *added], left - len(json.dumps(added))
+        if len(blocks) > BLOCKS or left < 0:
             blocks = [*blocks[:BLOCKS], context(mrkdwn("… and more than a window holds."))]
             break
     return blocks, is_whole
 
 
-def _with_whole(blocks: list[Block], plan: Plan, step: Step) -> list[Block] | None:
-    """These and the whole of a step; None where there is no room for it."""
-    if step.preview and is_larger(step.preview, BYTES - len(json.dumps(blocks))):
+def _whole(plan: Plan, step: Step, most: int, left: int) -> list[Block] | None:
+    """The whole of a step; None where there is no room for it in so many blocks and bytes."""
+    if step.preview and is_larger(step.preview, left):
         return None
-    made = [*blocks, *pack([*whole(plan, step), *_sureness(step)])]
-    return made if _fits(made) else None
+    made = pack([*whole(plan, step), *_sureness(step)])
+    return made if len(made) <= most and len(json.dumps(made)) <= left else None
 
 
 def _sureness(step: Step) -> list[Block]:
     """How sure it is that a step went well: the number alone, as its reasons may quote what the step gave."""
     found = step.confidence
     return [line(words(f"Confidence: {found.score:.2f} of 1", "italic"))] if found else []
-
-
-def _fits(blocks: list[Block]) -> bool:
-    return len(blocks) <= BLOCKS and len(json.dumps(blocks)) <= BYTES
 
 
 def _input(label: str, hint: str) -> Block:

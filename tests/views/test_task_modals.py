@@ -264,3 +264,9 @@ def test_the_window_of_a_plan_takes_no_time_for_arguments_that_do_not_fit(args):
     of = plan(*(step(f"s{n}", args=args) for n in range(30)))
     assert seconds(lambda: task_modals.modify(task(plan=of), of, {}), 3, 0.3) < 0.3
     assert seconds(lambda: changed(of, {}, {}), 3, 0.3) < 0.3
+
+
+def test_the_window_with_all_of_a_long_plan_is_written_out_once():
+    """All steps so far were written out anew for each: 100 of 2 KB took 0.2 s."""
+    of = plan(*(step(f"s{n}", replace(MOVE, diff="+x\n" * 700)) for n in range(100)))
+    assert seconds(lambda: task_modals.everything(task(plan=of), of), 3, 0.1) < 0.1
