@@ -12,6 +12,7 @@ from gate.rules.action import Action, CallClass, Json, ResultDecision
 from gate.rules.action_states import State
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
+from gate.rules.spelled_out import inline
 from gate.rules.tool import Trust
 from gate.rules.tool_offers import OfferedTool, offered_schema
 from handlers.api.route import plain_text
@@ -214,7 +215,7 @@ def listed(actions: Sequence[Action], after: str) -> CallToolResult:
             "ticket": one.id,
             "tool": one.name.replace(".", "__", 1),
             "status": _listed_status(one),
-            "summary": plain_text(one.preview.summary),
+            "summary": plain_text(inline(one.preview.summary)),
             "expires_at": one.expires_at.isoformat(),
         }
         for one in actions
@@ -234,18 +235,15 @@ def withdrawn(action: Action) -> CallToolResult:
 
 def progress(action: Action) -> str:
     """The message of a progress notification."""
-    return plain_text(f"{_waits(action)} {action.preview.summary}")
+    return plain_text(f"{_waits(action)} {inline(action.preview.summary)}")
 
 
 def elicitation_message(action: Action) -> str:
-    """The message of the elicitation: why to open Slack."""
+    """The message of the elicitation: why to open Slack. A terminal shows it: see gate/rules/spelled_out.py."""
+    shown = inline(action.preview.summary)
     if action.under_review:
-        return plain_text(
-            f"{action.preview.summary}: what it gave waits for a review. Open the thread in Slack."
-        )
-    return plain_text(
-        f"{action.preview.summary}: this waits for {deciders(action)}. Open the thread in Slack to decide."
-    )
+        return plain_text(f"{shown}: what it gave waits for a review. Open the thread in Slack.")
+    return plain_text(f"{shown}: this waits for {deciders(action)}. Open the thread in Slack to decide.")
 
 
 def text_blocks(*texts: str) -> list[ContentBlock]:

@@ -25,6 +25,7 @@ from gate.rules.ids import derive_id
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec
+from handlers.gateway.results import elicitation_message, progress
 from handlers.gateway.waiting import pending_or_next_id
 from tests.api.api_server import Api, Client
 from tests.gate.gate_setup import ANN, BEN
@@ -281,6 +282,16 @@ async def test_identical_repeats_join_the_pending_approval(api: Api) -> None:
         results = await asyncio.gather(*calls, different)
     assert all(words(one).startswith("It ran") for one in results)
     assert len(api.gate.desk.calls) == 2
+
+
+async def test_what_a_terminal_would_obey_is_spelled_out_in_what_a_client_is_told_of_a_call(api: Api) -> None:
+    async with connected(await api.agent()) as mcp:
+        odd = {"path": "\x1b[2J\u202ea.md\nConfirmed.", "content": "x"}
+        await mcp.call_tool("desk__write", odd, meta=AT_ONCE)
+        listed = words(await mcp.call_tool("gate_list", {}))
+    (action,) = await api.gate.ledger.pending("T1")
+    for told in (listed, elicitation_message(action), progress(action)):
+        assert "\\u{1b}[2J\\u{202e}a.md\\u{a}Confirmed." in told
 
 
 async def test_the_same_read_joins_the_one_that_waits_for_its_review(api: Api) -> None:
