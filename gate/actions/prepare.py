@@ -352,8 +352,7 @@ async def read_answer(world: World, checked: CheckedCall) -> Answer:
     try:
         answer = await world.tools.call(spec.server, spec.name, args, world.limits.call, spec.definition)
     except AnswerTooLong as error:
-        text = f"{as_sentence(str(error))} Nothing was changed; ask for less of it."
-        return Answer(text, is_error=True)
+        return Answer(f"{as_sentence(str(error))} Nothing was changed; ask for less of it.", is_error=True)
     except (ServerUnavailable, OutcomeUnknown) as error:
         text = f"{spec.server} did not answer: {error}. Nothing was changed; try again in a moment."
         answer = Answer(text, is_error=True)
@@ -395,10 +394,8 @@ async def execute_read(
         crowded = await has_too_many_pending(tx, world, waiting)  # others were held while it ran
         waiting = waiting if crowded else await _insert_read(tx, waiting)
         await _record_read(tx, asked, entry, spec)
-    if crowded:
-        refused = Refused(spec.full_name, (TOO_MANY_PENDING,), private=decision.private)
-        return await record_refusal(world, asked, refused)
-    return Prepared(waiting)
+    full = Refused(spec.full_name, (TOO_MANY_PENDING,), private=decision.private)
+    return await record_refusal(world, asked, full) if crowded else Prepared(waiting)
 
 
 async def _record_kept(
