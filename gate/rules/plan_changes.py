@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
@@ -12,6 +13,7 @@ from gate.rules.steps import is_shown_in_thread, with_call
 from gate.rules.task import Plan, Step, StepCall, StepState
 
 TITLE, NOTE = 200, 1000  # characters
+MOST_ARGS = 400_000  # characters of JSON of all steps together: each change of a task writes its plan anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,23 @@ def apply_changes(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]
             f"Step {place(plan, step)} takes its `{name}` from a step that would not come before it any more.",
             step.id,
         )
+    _check_length(plan, changes, steps)
     return steps
+
+
+def _check_length(plan: Plan, changes: Sequence[StepChange], steps: Sequence[Step]) -> None:
+    """A plan that is too long already may become shorter."""
+    longer = next((change.id for change in changes if change.args is not None), "")
+    if longer and _length(steps) > max(MOST_ARGS, _length(plan.steps)):
+        raise BadChange(
+            f"With this the arguments of all steps would be longer than {MOST_ARGS:,} characters together. Please use "
+            "shorter ones, or drop a step.",
+            longer,
+        )
+
+
+def _length(steps: Iterable[Step]) -> int:
+    return sum(len(json.dumps(dict(step.args))) for step in steps)
 
 
 def _asked(plan: Plan, left: Sequence[Step], changes: Sequence[StepChange]) -> dict[str, StepChange]:

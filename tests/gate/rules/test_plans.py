@@ -18,7 +18,7 @@ from gate.rules.plan_changes import BadChange, StepChange, apply_changes, rebuil
 from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.settings import Switches
 from gate.rules.steps import Privacy
-from gate.rules.task import TEXT, Origin, Plan, Step, StepState, Task
+from gate.rules.task import TEXT, Origin, Plan, Step, StepCall, StepState, Task
 from gate.rules.task_states import TaskState
 from tests.actions import action_of, but
 from tests.cpu_time import seconds
@@ -387,6 +387,24 @@ def test_places_count_what_is_left_and_dropped_steps_leave_no_hole():
     left = [step(f"s{n}") for n in (1, 2, 3, 4)]
     changes = [StepChange("s2", 2, drop=True), StepChange("s1", 4)]
     assert [one.id for one in apply_changes(plan(*left), changes)] == ["s3", "s4", "s1"]
+
+
+def test_the_arguments_of_a_plan_grow_no_further_together_than_is_written_at_each_change():
+    """What is longer already, as of an earlier version, may become shorter."""
+
+    def filled(length: int) -> Plan:
+        calls = (StepCall("desk", "write", {"data": [1] * length}) for _ in range(6))
+        return plan(*(replace(step(f"s{n}"), call=call) for n, call in enumerate(calls)))
+
+    before, large = filled(20_000), filled(60_000)
+    longer = StepChange("s5", 6, args={"data": [1] * 40_000})
+    with pytest.raises(BadChange, match="longer than 400,000 characters together") as refused:
+        apply_changes(before, [longer])
+    assert refused.value.step == "s5"
+    fits = apply_changes(before, [replace(longer, args={"data": [1] * 30_000})])
+    assert len(fits[5].args["data"]) == 30_000
+    assert apply_changes(large, [longer])
+    assert apply_changes(large, [StepChange("s1", 1, note="with care")])
 
 
 # Words
