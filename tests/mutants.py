@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     one(
         "no_drift", CARRY_OUT + "test_a_drifted_target_is_shown_again_and_not_run",
-        "gate/actions/execute.py", "    same = canonical_json(now.found) == canonical_json(action.capture)", "    same = True",
+        "gate/actions/execute.py", "    same = canonical_json(now.found) == canonical_json(captured)", "    same = True",
     ),
     one(
         "half_a_result", "tests/gate/rules/test_reviews.py::test_a_result_that_was_changed_in_one_form_has_no_other",
