@@ -30,6 +30,7 @@ from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.review_log import action_review_name, announce_action_review
 from gate.actions.sampling_records import sampling_for, sampling_subject
+from gate.actions.undo_drift import look_for_drift, shown_with_drift
 from gate.actions.words_of_tokens import count_words_of_token
 from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
@@ -41,7 +42,6 @@ from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, failed_preview, text_of
 from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
-from gate.rules.undo_privacy import preview_of_undo
 from gate.sentences.thread_commands import Assign, Replace
 
 PREVIEW_PENDING = "I am looking at what this would change now…"
@@ -159,7 +159,8 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     decision = made_private(decision_for(world, spec, action, seen.args, seen.capture), seen.private)
     if action.undoes:
         original = await world.ledger.action(action.undoes)
-        seen = replace(seen, preview=preview_of_undo(seen.preview, decision, seen.args, original))
+        drift = await look_for_drift(world, action, original)
+        seen = shown_with_drift(action, original, seen, decision, drift)
     review = action.review or await action_review_name(world, action)
     source = replace(action.proposal.source, at=await world.ledger.now(), review=review)
     shown = next_version(world, spec, action, make_proposal(world, spec, seen, decision, source))

@@ -24,7 +24,8 @@ from gate.actions.review_log import (
 )
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
-from gate.actions.undo import inverse_of, undo_drift, undo_kind, undo_refusal
+from gate.actions.undo import inverse_of, undo_kind, undo_refusal
+from gate.actions.undo_drift import drift_refusal
 from gate.actions.undone_action import move_original
 from gate.rules import jobs
 from gate.rules.action import (
@@ -143,7 +144,7 @@ async def _drifted(world: World, action: Action, spec: ToolSpec) -> str:
     """Whether what was captured for the preview is still so."""
     if action.undoes:
         # It was looked at in its own way, and is once more.
-        refusal = await undo_refusal(world, action) or await undo_drift(world, action)
+        refusal = await undo_refusal(world, action) or await drift_refusal(world, action)
         if refusal or action.version == 1:
             return refusal
     if not spec.recipe.capture or not action.capture:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -27,16 +26,14 @@ from gate.actions.preview import (
     policy_decision,
     reads_in_private,
     run_capture,
-    run_read,
 )
+from gate.actions.undo_drift import Drift, look_for_drift, shown_with_drift
 from gate.arguments.canonical_targets import with_resolved_paths
 from gate.rules import jobs
 from gate.rules.action import (
-    FOUND_CHANGED,
     Action,
     Decision,
     Inverse,
-    Json,
     Origin,
     Outcome,
     Proposal,
@@ -51,18 +48,15 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
-from gate.rules.previews import failed_preview, target_of, text_of, way_back
+from gate.rules.previews import failed_preview, way_back
 from gate.rules.receipt import intact
-from gate.rules.templates import TemplateError, expand, look_up
-from gate.rules.tool import Read, ToolSpec
+from gate.rules.templates import TemplateError, expand
+from gate.rules.tool import ToolSpec
 from gate.rules.undo_privacy import decision_on_undo, preview_of_undo
 
 KEEP_DAYS = 30
-NOT_LOOKED = "I could not look whether it changed since"
 CHECKING_TARGET = "I am looking whether the target is still as it was left…"
-TOOL_CHANGED = "The tool that takes it back has changed since."
 NO_LONGER_FITS = "The call that was kept to take it back does not fit its tool: {problem}"
-IS_UNDO = "no: this is an undo itself"
 NOT_TOLD = (
     "I could not look what this undo would touch, and a rule does not allow that everywhere. Nothing changed: press "
     "Undo again in a moment, or ask your administrator"
@@ -185,8 +179,7 @@ async def run_undo(world: World, undo_id: str) -> None:
         return  # it waits for a person by now; or nothing shows that anybody has asked for this
     if refusal := _misfit(world, undo) or await undo_refusal(world, undo):
         return await _call_off(world, undo, refusal)
-    drift = _both(_tool_drift(world, undo), await _drift(world, original.inverse, undo.session.channel))
-    if drift:
+    if drift := await look_for_drift(world, undo, original):
         return await _ask_about_drift(world, undo, original, drift)
     try:
         async with world.ledger.begin() as tx:
@@ -241,19 +234,6 @@ async def _call_off(world: World, undo: Action, why: str) -> None:
         return  # it was withdrawn, or is over
 
 
-@dataclass(frozen=True, slots=True)
-class _Drift:
-    """How the target differs from what the action left: in words for a card that everybody may see, and `quietly`,
-    without a value, for the log and for all others."""
-
-    notes: tuple[str, ...] = ()
-    quietly: tuple[str, ...] = ()
-    seen: bool = True  # False: nobody could look
-    found: Mapping[str, Json] = field(
-        default_factory=dict
-    )  # how the target is now, by what is compared of it
-
-
 def _misfit(world: World, undo: Action) -> str:
     """Why the call that was kept for an undo does not fit its tool any more; "" where it does."""
     spec = world.tools.find(undo.server, undo.tool)
@@ -262,76 +242,7 @@ def _misfit(world: World, undo: Action) -> str:
     return NO_LONGER_FITS.format(problem=certain) if certain else ""
 
 
-def _tool_drift(world: World, undo: Action) -> _Drift | None:
-    """The tool of an undo, where it is another one than was read when its way back was told."""
-    spec = world.tools.find(undo.server, undo.tool)
-    return _Drift((TOOL_CHANGED,), (TOOL_CHANGED,)) if spec and spec.changed else None
-
-
-def _both(tool: _Drift | None, target: _Drift | None) -> _Drift | None:
-    if tool is None or target is None:
-        return tool or target
-    return replace(target, notes=(*tool.notes, *target.notes), quietly=(*tool.quietly, *target.quietly))
-
-
-async def _drift(world: World, inverse: Inverse, channel: str) -> _Drift | None:
-    """None where it does not differ."""
-    if not inverse.drift_tool:
-        return None
-    try:
-        read = Read(inverse.drift_tool, stored_args(inverse.drift_args))
-        now = await run_read(world, inverse.server, read, {}, channel)
-    except (PreviewReadFailed, TemplateError) as error:
-        return _Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",), seen=False)
-    found = {key: _value_at(now.found, key) for key in inverse.drift_same}
-    changed = {key: was for key, was in inverse.drift_same.items() if found[key] != was}
-    notes = tuple(
-        f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(found[key])}."
-        for key, was in changed.items()
-    )
-    quietly = (f"Changed since: {', '.join(changed)}.",)
-    if now.private or now.covered or _is_kept_from_others(world, inverse, channel):
-        notes = quietly
-    return _Drift(notes, quietly, found=found) if changed else None
-
-
-def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
-    """Whether what the read gave that looks for drift may not be told to everybody."""
-    spec = world.tools.find(inverse.server, inverse.drift_tool)
-    decision = policy_decision(world, spec, stored_args(inverse.drift_args), channel) if spec else None
-    return decision is None or decision.private or decision.secret
-
-
-async def undo_drift(world: World, undo: Action) -> str:
-    """Why an undo is called off when it begins: what it takes back has changed since it was looked at, maybe by a
-    process that is no more; where a person was asked about a change, since that. "" where it has not."""
-    original = await world.ledger.action(undo.undoes)
-    if original is None or original.inverse is None:
-        return ""
-    shown = undo.capture.get(FOUND_CHANGED)
-    if undo.version > 1 and shown is None:
-        return ""  # the person was told that nobody could look
-    drift = await _drift(world, original.inverse, undo.session.channel)
-    if drift and not drift.seen:
-        return NOT_LOOKED
-    same = (drift.found if drift else {}) == (shown or {})
-    return "" if same else f"{target_of(original.preview) or 'Its target'} changed after it was looked at"
-
-
-def _value_at(read: Mapping[str, Json], path: str) -> Json:
-    try:
-        return look_up(path, read)
-    except TemplateError:
-        return None  # gone
-
-
-def _abbreviated(value: Json) -> str:
-    """Enough of a hash or a text to see that it is another one."""
-    text = text_of(value)
-    return text if len(text) <= 40 else f"{text[:12]}… ({len(text):,} characters)"
-
-
-async def _ask_about_drift(world: World, undo: Action, original: Action, drift: _Drift) -> None:
+async def _ask_about_drift(world: World, undo: Action, original: Action, drift: Drift) -> None:
     """The target changed: show what the undo would do now, and wait for a person."""
     spec = world.tools.find(undo.server, undo.tool)
     if spec is None:
@@ -341,18 +252,9 @@ async def _ask_about_drift(world: World, undo: Action, original: Action, drift: 
     )
     asked, now = decision_for(world, spec, undo, seen.args, seen.capture), decision_now(world, original)
     decision = made_private(decision_on_undo(asked, original.proposal.decision, now), seen.private)
-    notes = drift.quietly if decision.private or decision.secret else drift.notes
-    told = preview_of_undo(seen.preview, decision, seen.args, original)
-    preview = replace(
-        told,
-        summary=undo.preview.summary,
-        verb="Undo",
-        undo=IS_UNDO,
-        notes=(*notes, *told.notes),
-    )
     source = replace(undo.proposal.source, at=await world.ledger.now())
-    capture = {**seen.capture, FOUND_CHANGED: drift.found} if drift.seen else seen.capture
-    made = make_proposal(world, spec, replace(seen, preview=preview, capture=capture), decision, source)
+    seen = shown_with_drift(undo, original, seen, decision, drift)
+    made = make_proposal(world, spec, seen, decision, source)
     shown = next_version(world, spec, undo, made)
     await world.leases.put(lease_record(shown), (shown.expires_at - source.at).total_seconds())
     try:

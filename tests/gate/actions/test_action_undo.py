@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from gate.actions import reissue, undo
+from gate.actions.undo_drift import TOOL_CHANGED
 from gate.rules.action import Action, CallClass, Verdict
 from gate.rules.action_states import State
 from gate.rules.events import of_action
@@ -61,7 +62,7 @@ async def test_a_tool_that_has_changed_since_asks_before_it_undoes(stage: Scene)
     assert stage.desk.notes == {"a.md": "new"}
     (asked,) = await stage.ledger.pending(TEAM)
     assert asked.undoes == action.id
-    assert asked.preview.notes[0] == undo.TOOL_CHANGED
+    assert asked.preview.notes[0] == TOOL_CHANGED
     assert (await stage.confirm(asked)).code == "confirmed"
     await stage.play()
     assert stage.desk.notes == {"a.md": "old"}
@@ -74,7 +75,7 @@ async def test_a_changed_tool_does_not_hide_that_the_target_changed_too(stage: S
     stage.desk.redefine("put_back", changed=True)
     await press(stage, action)
     (asked,) = await stage.ledger.pending(TEAM)
-    assert asked.preview.notes[0] == undo.TOOL_CHANGED
+    assert asked.preview.notes[0] == TOOL_CHANGED
     assert asked.preview.notes[1].startswith("Changed since: ")
 
 
@@ -183,6 +184,28 @@ async def test_a_confirmed_undo_overwrites_only_the_change_that_its_card_told_of
         assert undone.decision == "a.md changed after it was looked at."
         assert (undone.state, stage.desk.notes) == (State.CANCELLED, dict([changed]))
         assert (await stage.now(action.id)).undo_open
+
+
+async def test_an_undo_that_is_shown_anew_tells_of_the_change_as_well(stage: Scene):
+    """Its tool changed after the card was made."""
+    write_without_expectations(stage)
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    stage.desk.redefine("put_back")
+    assert (await stage.confirm(asked)).code == "changed"
+    await stage.play()
+    (anew,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert anew.version > asked.version
+    assert any("Changed since" in note for note in anew.preview.notes)
+    assert (anew.preview.summary, anew.preview.verb) == (asked.preview.summary, "Undo")
+    stage.desk.notes["a.md"] = "work of an hour"
+    assert (await stage.confirm(anew)).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "work of an hour"}
+    assert (await stage.now(anew.id)).state is State.CANCELLED
 
 
 async def test_an_undo_whose_target_cannot_be_looked_at_again_says_that(
