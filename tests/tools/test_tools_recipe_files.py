@@ -275,6 +275,40 @@ def test_a_path_that_names_another_file_at_github_than_it_shows_takes_a_typed_ph
     assert decided(file, "get_file_contents", **usual, path=path) is CallClass.READ
 
 
+@pytest.mark.parametrize(
+    "sprint", ["../../../api/3/project/OPS/delete?", "7/../8", "7?", "7#", "%2e%2e", "..", "7\\8"]
+)
+def test_an_id_that_leads_elsewhere_in_an_address_of_jira_takes_a_typed_phrase(sprint: str) -> None:
+    """What is in front of `/issue` is a part of the address as it is: one click deleted the project OPS."""
+    keys: Json = "PROJ-1,PROJ-2"
+    assert (
+        decided("mcp-atlassian", "jira_add_issues_to_sprint", sprint_id=sprint, issue_keys=keys)
+        is CallClass.DESTRUCTIVE
+    )
+    assert decided("mcp-atlassian", "jira_get_sprint_issues", sprint_id=sprint) is CallClass.DESTRUCTIVE
+    assert (
+        decided("mcp-atlassian", "jira_get_proforma_form_details", issue_key="PROJ-1", form_id=sprint)
+        is CallClass.DESTRUCTIVE
+    )
+
+
+def test_usual_ids_at_jira_are_no_worse_for_it() -> None:
+    keys: Json = "PROJ-1,PROJ-2"
+    form = "1946b8b7-8f03-4dc0-ac2d-5fac0d960c6a"
+    assert (
+        decided("mcp-atlassian", "jira_add_issues_to_sprint", sprint_id="10001", issue_keys=keys)
+        is CallClass.WRITE
+    )
+    assert (
+        decided("mcp-atlassian", "jira_get_proforma_form_details", issue_key="PROJ-1", form_id=form)
+        is CallClass.READ
+    )
+    assert (
+        decided("mcp-atlassian", "jira_get_field_options", field_id="customfield_10001", project_key=None)
+        is CallClass.READ
+    )
+
+
 @pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
 def test_usual_names_at_github_are_no_worse_for_it(file: str) -> None:
     usual: dict[str, Json] = {
