@@ -405,8 +405,9 @@ NUMBERS_AND_A_LIST = [[0] * 9_000, 1]
         ({"enum": list(range(9_000))}, ["abc"] * 9_000),
         ({"type": "array", "items": {"enum": NUMBERS_AND_A_LIST}}, [1]),
         ({"anyOf": [{"$ref": "#/$defs/c0"}] * 200}, "x"),
+        ({"enum": [[n] for n in range(98)]}, [1] * 29_000),
     ],
-    ids=["many items", "many choices", "a list in a list", "many ways"],
+    ids=["many items", "many choices", "a list in a list", "many ways", "a list among lists"],
 )
 def test_what_many_fields_may_be_is_compared_in_bounded_time(part, value):
     steps = {f"c{n}": {"$ref": f"#/$defs/c{n + 1}"} for n in range(14)}
