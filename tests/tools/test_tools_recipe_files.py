@@ -292,6 +292,14 @@ def test_an_id_that_leads_elsewhere_in_an_address_of_jira_takes_a_typed_phrase(s
     )
 
 
+@pytest.mark.parametrize("page", ["..", "../databases/8", "8?archived=true"])
+def test_an_id_that_leads_elsewhere_in_an_address_of_notion_takes_a_typed_phrase(page: str) -> None:
+    usual = "1946b8b7-8f03-4dc0-ac2d-5fac0d960c6a"
+    for tool, cls in (("API-patch-page", CallClass.WRITE), ("API-retrieve-a-page", CallClass.READ)):
+        assert decided("notion-mcp-server", tool, page_id=page) is CallClass.DESTRUCTIVE
+        assert decided("notion-mcp-server", tool, page_id=usual) is cls
+
+
 def test_usual_ids_at_jira_are_no_worse_for_it() -> None:
     keys: Json = "PROJ-1,PROJ-2"
     form = "1946b8b7-8f03-4dc0-ac2d-5fac0d960c6a"
