@@ -209,13 +209,16 @@ async def _without_reviewed_words(world: World, action: Action, outcome: Outcome
     return replace(outcome, text=UNTOLD[outcome.kind], structured=None) if reviewed else outcome
 
 
-def _without_unreviewed_result(world: World, action: Action, outcome: Outcome) -> Outcome:
-    """The outcome; of an undo whose tool's results are reviewed, without what it gave: nobody reviews that of an undo,
-    and its card, the API and an agent would tell it."""
-    given = action.undoes and outcome.kind == "success"
-    if not given or not world.policy.review(Phase.AFTER, action.name):
+async def _without_unreviewed_result(world: World, action: Action, outcome: Outcome) -> Outcome:
+    """The outcome; of an undo whose tool's results are reviewed, or those of the step that it takes back, without what
+    was said of it: nobody reviews that of an undo, and its card, the API and an agent would tell it."""
+    if not action.undoes or not world.policy.reviews:
         return outcome
-    return replace(outcome, text=UNDO_NOT_KEPT, structured=None)
+    original = await world.ledger.action(action.undoes)
+    names = await names_in_plan(world, original) if original else ()
+    if not world.policy.review(Phase.AFTER, action.name, names):
+        return outcome
+    return replace(outcome, text=UNTOLD.get(outcome.kind, UNDO_NOT_KEPT), structured=None)
 
 
 async def _told(world: World, action: Action, answer: Answer) -> Answer:
@@ -234,23 +237,25 @@ async def record_outcome(world: World, action: Action, outcome: Outcome, task: T
     """Result, undo entry and audit row in one transaction, of an action as it was claimed. A late truth replaces
     `unknown`. `task`: as it stood then; whoever goes on with it sees when that has changed."""
     spec = world.tools.find(action.server, action.tool)
+    told = await _without_unreviewed_result(world, action, outcome)
     try:
         async with world.ledger.begin() as tx:
-            return notify_ended(tx, await store_outcome(tx, world, action, outcome, spec), task)
+            return notify_ended(tx, await store_outcome(tx, world, action, (outcome, told), spec), task)
     except Stale as stale:  # its claim was renewed, it was judged to be lost, or this is written already
         now = stale.action
     if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
         return
     if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
         async with world.ledger.begin() as tx:
-            notify_ended(tx, await store_outcome(tx, world, now, outcome, spec))
+            notify_ended(tx, await store_outcome(tx, world, now, (outcome, told), spec))
 
 
 async def store_outcome(
-    tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None
+    tx: Tx, world: World, action: Action, came: tuple[Outcome, Outcome], spec: ToolSpec | None
 ) -> Action:
-    """Move an action to its end and write it down. Who calls this lets `notify_ended` ask for what follows."""
-    told = _without_unreviewed_result(world, action, told_outcome(action, outcome))
+    """Move an action to its end and write it down. `came`: what came of it, and that as far as it may be told. Who
+    calls this lets `notify_ended` ask for what follows."""
+    outcome, told = came[0], told_outcome(action, came[1])
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
     held = result_review_name(world, action) if outcome.kind == "success" else ""
@@ -264,9 +269,9 @@ async def store_outcome(
     )
     tx.audit(outcome_entry(moved, told))
     await announce_review(tx, moved)
-    came = spec is not None and returns_outside_content(spec) and outcome.kind != "not_sent"
-    if came or spec is None or not adds_no_words(spec, moved.args, outcome):
-        await tx.grants.taint(moved.session, moved.name, came)
+    outside = spec is not None and returns_outside_content(spec) and outcome.kind != "not_sent"
+    if outside or spec is None or not adds_no_words(spec, moved.args, outcome):
+        await tx.grants.taint(moved.session, moved.name, outside)
     if outcome.kind == "success" and not held:
         begin_following(tx, world, spec, moved)
     if inverse:

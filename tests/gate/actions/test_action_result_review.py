@@ -25,7 +25,7 @@ from gate.tasks.step_review import ReviewConflict, ReviewRequest
 from tests.chaos.hammer_process import insisting
 from tests.gate import fake_tools
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
-from tests.gate.plan_setup import approved, entries, planned
+from tests.gate.plan_setup import approved, entries, on_pause, planned
 from tests.gate.tasks.test_task_step_review import happened, reviewing
 from tests.gate.tasks.test_task_with_model import LOOK, WRITE, thinking
 from tests.model_stub import calls, says
@@ -255,14 +255,25 @@ async def test_an_undo_has_nothing_of_the_reviews_of_what_it_takes_back(
     assert len(await review_queue.pending_reviews(stage.world, TEAM, ANN)) == lines
 
 
-async def test_what_an_undo_gives_is_told_to_nobody_where_results_of_its_tool_are_reviewed(
-    stage: Scene, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by", ["its tool", "the step that it takes back"])
+async def test_what_an_undo_gives_is_told_to_nobody_where_results_of_that_are_reviewed(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch, by: str
 ):
     stage.desk.notes["a.md"] = "old"
-    reviewing(stage, Phase.AFTER, "desk.put_back")
-    action = await stage.prepare("write", path="a.md", content="new")
-    assert (await stage.confirm(action)).ok
-    await stage.play()
+    if by == "its tool":
+        reviewing(stage, Phase.AFTER, "desk.put_back")
+        action = await stage.prepare("write", path="a.md", content="new")
+        assert (await stage.confirm(action)).ok
+        await stage.play()
+    else:
+        reviewing(stage, Phase.AFTER, "*", steps=("do it",))
+        step = ProposedStep(Call("desk", "write", {"path": "a.md", "content": "new"}), "do it")
+        task = await approved(stage, await planned(stage, step))
+        assert (await step_review.approve_output(stage.world, on_pause(task))).ok
+        await stage.play()
+        (task,) = await stage.ledger.tasks_of(stage.session)
+        assert task.plan is not None
+        action = await stage.now(task.plan.steps[0].action)
     stage.desk.notes["a.md"] = "changed since"  # so that the undo asks on a card of its own
     change = stage.desk._change
 
