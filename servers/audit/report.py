@@ -203,7 +203,7 @@ def counted(log: Log, where: Sequence[ColumnElement[bool]]) -> list[Counted]:
 MOST_ENTRIES = 600  # of one file: a preview has ten seconds, and makes all of it
 LISTED = 100  # entries in the text of a report
 LONGEST_CELL = 160  # characters
-ESCAPE = re.compile(r"\\(?:[nrtbf]|u([0-9a-f]{4}))")
+ESCAPE = re.compile(r"\\(?:[nrtbf]|u001b\[[0-9;]{0,20}m|u([0-9a-fA-F]{4}))")  # also a whole one that colours
 KEY_BEGUN, UNFINISHED_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"), "(a private key)"
 _MARKS = re.compile(r"([`*|])")
 

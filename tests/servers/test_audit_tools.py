@@ -109,7 +109,22 @@ LONG_KEY = f"-----BEGIN PRIVATE KEY-----\n{chr(10).join('MIIJQwIBADANBgkqhkiG9w0
 
 
 @pytest.mark.parametrize(
-    "before", ["# tokens\n", "\t", "a\r\n", '"', "", "\f", "\b", "\x1b", "“", "密钥：", "\xa0"]
+    "before",
+    [
+        "# tokens\n",
+        "\t",
+        "a\r\n",
+        '"',
+        "",
+        "\f",
+        "\b",
+        "\x1b",
+        "\x1b[1;31m",
+        "“",
+        r"\u201C",
+        "密钥：",
+        "\xa0",
+    ],
 )
 def test_a_secret_on_any_line_of_what_a_file_was_given_is_masked(before: str) -> None:
     shown = masked(
