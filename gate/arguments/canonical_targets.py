@@ -13,7 +13,7 @@ from functools import partial
 
 from gate.arguments.form_count import too_many_forms
 from gate.arguments.holders import lie_in_too_much
-from gate.arguments.json_texts import parsed
+from gate.arguments.json_texts import is_too_deep, parsed
 from gate.arguments.listed_names import secret_names
 from gate.arguments.notations import is_file_argument
 from gate.arguments.text_forms import (
@@ -180,9 +180,14 @@ def _inside(parts: Sequence[str], roots: Sequence[Root]) -> list[str] | None:
 
 
 def too_many_targets(targets: Targets | None, args: Json) -> bool:
-    """Whether the targets among the arguments have more forms, or stand for more names, than one call may have."""
+    """Whether the targets among the arguments have more forms, or stand for more names, than one call may have; or
+    nobody knows which there are."""
     if not isinstance(args, Mapping):
         return False
+    if targets is None and any(
+        is_too_deep(value) for key, value in args.items() if not _is_prose(key, value)
+    ):
+        return True
     if targets and _are_too_long(targets.resolved_to):
         return True
     if targets and targets.inside and lie_in_too_much(touched(targets, args), targets.inside):

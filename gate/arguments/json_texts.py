@@ -45,6 +45,36 @@ def _read(text: str, depth: int) -> Json:
         return [text, *SECRET_NAMES[:1]]
 
 
+def is_too_deep(value: Json) -> bool:
+    """Whether a text in it is JSON with more levels, or in more layers of texts, than `parsed` goes through: some
+    servers go through all of them, and what stands there is not known."""
+    if isinstance(value, Mapping):
+        return any(map(is_too_deep, value.values()))
+    if isinstance(value, list):
+        return any(map(is_too_deep, value))
+    return isinstance(value, str) and len(value) <= LONGEST_JSON and _goes_deeper(value)
+
+
+@Remembered
+def _goes_deeper(text: str) -> bool:
+    try:
+        return _has_more_layers(text, DEEPEST_JSON)
+    except RecursionError:
+        return True
+
+
+def _has_more_layers(value: Json, depth: int) -> bool:
+    """`depth`: of how many layers of texts is known what they say."""
+    if isinstance(value, list):
+        return any(_has_more_layers(item, depth) for item in value)
+    if not isinstance(value, str) or not ("{" in value or "[" in value or ('"' in value and "\\" in value)):
+        return False
+    found, rest = _first_values(value)
+    found += [one for line in rest.splitlines() for one in _first_values(line)[0]]
+    inside = [one for one in found if not isinstance(one, str) or one.lstrip().startswith(BEGINS)]
+    return bool(inside) and (not depth or _has_more_layers(inside, depth - 1))
+
+
 def pairs_of(value: Json) -> list[tuple[str, Json]] | None:
     """The fields of an object; one in a text has come as a list of them."""
     if isinstance(value, Mapping):

@@ -33,8 +33,8 @@ CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only
 NO_RULE = "no rule"
 UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
 TOO_MANY = (  # the reason, and the rule
-    "its arguments hold more texts that could be file names or addresses than can be checked for one call: "
-    "name fewer at a time, without {braces}, %-codes and characters that stand for several",
+    "its arguments hold more texts that could be file names or addresses, or deeper JSON, than can be checked for one "
+    "call: name fewer at a time, without {braces}, %-codes and characters that stand for several",
     "too many names",
 )
 FOLLOWS_LINKS = "its server follows links and does not say where they lead"

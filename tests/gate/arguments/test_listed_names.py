@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gate.arguments.listed_names import LONGEST, secret_names
@@ -9,7 +11,7 @@ from gate.arguments.notations import is_file_argument
 from gate.arguments.secret_files import SECRET_NAMES
 from gate.rules.action import Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.policy import Policy, decide
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Hints, ToolSpec, Trust
 from tests.cpu_time import cpu_seconds
 from tests.gate.arguments.test_text_forms import changed, judged
@@ -229,8 +231,26 @@ def test_the_words_of_a_commit_are_no_path() -> None:
     assert here.verdict is Verdict.CONFIRM
 
 
-def test_json_that_is_deeper_than_can_be_gone_through_may_name_anything():
-    for deep in ("[" * 2_000 + "]" * 2_000, '{"a":' * 2_000 + "1" + "}" * 2_000):
-        assert judged({"data": deep}).verdict is Verdict.TYPED
-    for shallow in ("[" * 20 + "]" * 20, '{"a":' * 20 + "1" + "}" * 20):
+def in_layers(value: Json, layers: int) -> Json:
+    """The value as a text of JSON, in a text of JSON, and so on."""
+    return in_layers(json.dumps(value), layers - 1) if layers else value
+
+
+def test_json_that_is_deeper_than_can_be_gone_through_may_say_anything_so_it_is_refused():
+    """Some servers go through all of it, and a rule that denies would be passed where the gate does not."""
+    for deep in ("[" * 2_000 + "]" * 2_000, '{"a":' * 2_000 + "1" + "}" * 2_000, in_layers({"a": 1}, 4)):
+        assert judged({"data": deep}).verdict is Verdict.DENY
+        assert judged({"data": [{"b": deep}]}).verdict is Verdict.DENY
+    lines = '{"a": 1} and\n{"b": "[1]"}\n\n"in quotes", [2] and words'
+    for shallow in ("[" * 20 + "]" * 20, '{"a":' * 20 + "1" + "}" * 20, in_layers({"a": 1}, 3), lines):
         assert judged({"data": shallow}).verdict is Verdict.RUN
+
+
+def test_what_a_rule_denies_is_found_in_as_many_layers_of_json_as_are_let_through():
+    """Notion's own server unwraps a text in a text in a text, and what texts in that hold again."""
+    denies = Policy("p", rules=(Rule(name="no payroll", tools=("*",), texts=("payroll",), deny=True),))
+    spec = ToolSpec("s", "add_blocks", "add_blocks", "", {}, "d", trust=Trust.REVIEWED, reviewed=True)
+    within: Json = [{"paragraph": '{"content": "\\u0070ayroll of May"}'}]
+    for layers in range(5):
+        found = decide(denies, spec, {"children": in_layers(within, layers)}, "C", lambda s, a: True)
+        assert found.verdict is Verdict.DENY
