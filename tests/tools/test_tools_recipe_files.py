@@ -264,6 +264,20 @@ def test_a_name_that_leads_elsewhere_in_an_address_of_github_takes_a_typed_phras
     assert decided(file, tool, **args) is CallClass.DESTRUCTIVE
 
 
+@pytest.mark.parametrize(
+    "organization", ["acme/../../repos/acme/app/actions/runs/1/rerun?", "acme&name=x", ".."]
+)
+@pytest.mark.parametrize("tool", ["fork_repository", "create_repository"])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_an_organization_that_leads_elsewhere_at_github_takes_a_typed_phrase(
+    file: str, tool: str, organization: str
+) -> None:
+    """GitHub's own server asks for `orgs/{organization}/repos`, with dot segments resolved."""
+    usual: dict[str, Json] = {"owner": "o", "repo": "r", "name": "r"}
+    assert decided(file, tool, **usual, organization=organization) is CallClass.DESTRUCTIVE
+    assert decided(file, tool, **usual, organization="acme-2") is CallClass.WRITE
+
+
 @pytest.mark.parametrize("path", ["CODEOWNERS?/docs/a.md", "CODEOWNERS#/docs/a.md", "a.md?", "%52EADME.md"])
 @pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
 def test_a_path_that_names_another_file_at_github_than_it_shows_takes_a_typed_phrase(
