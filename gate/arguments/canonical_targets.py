@@ -13,7 +13,7 @@ from functools import partial
 
 from gate.arguments.form_count import too_many_forms
 from gate.arguments.holders import lie_in_too_much
-from gate.arguments.json_texts import is_too_deep, parsed
+from gate.arguments.json_texts import is_json, is_too_deep, parsed
 from gate.arguments.listed_names import secret_names
 from gate.arguments.notations import is_file_argument
 from gate.arguments.text_forms import (
@@ -306,6 +306,14 @@ def with_parsed_json(args: Mapping[str, Json]) -> Mapping[str, Json]:
     """The arguments with every text that is JSON, but for prose, in the form of what it says."""
     opened = {key: value if _is_prose(key, value) else parsed(value) for key, value in args.items()}
     return args if opened == args else opened
+
+
+def words_in_json(targets: Targets | None, args: Json) -> list[Json]:
+    """What arguments that hold words say where these are JSON as a whole, as which some servers take a title. They name
+    no files by it."""
+    if targets is not None or not isinstance(args, Mapping):
+        return []
+    return [parsed(value) for key, value in args.items() if _is_prose(key, value) and is_json(value)]
 
 
 def _pick(forms: Sequence[str], number: int) -> str:

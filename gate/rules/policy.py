@@ -15,6 +15,7 @@ from gate.arguments.canonical_targets import (
     content_paths,
     has_broken_path,
     too_many_targets,
+    words_in_json,
 )
 from gate.arguments.identifiers import Ids
 from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
@@ -359,6 +360,8 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
     found = found_patterns(_patterns(others), texts) | found_patterns(_patterns(bounded), first)
+    words_inside = [*texts_of(words_in_json(spec.recipe.targets, args))]
+    found |= found_patterns(_patterns(rule for rule in others if not rule.always), words_inside)
     holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
     return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
 

@@ -254,3 +254,19 @@ def test_what_a_rule_denies_is_found_in_as_many_layers_of_json_as_are_let_throug
     for layers in range(5):
         found = decide(denies, spec, {"children": in_layers(within, layers)}, "C", lambda s, a: True)
         assert found.verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("name", ["title", "description", "content"])
+def test_what_a_rule_denies_is_found_in_json_where_words_are_expected(name: str):
+    """Notion's own server takes a list for a title, also as a text of JSON. No file is named by it."""
+    denies = Policy(
+        "p", rules=(Rule(name="no payroll", tools=("*",), texts=("payroll",), deny=True), *ALWAYS)
+    )
+    spec = ToolSpec("s", "add_page", "add_page", "", {}, "d", trust=Trust.REVIEWED, reviewed=True)
+
+    def verdict(text: str) -> Verdict:
+        return decide(denies, spec, {name: text}, "C", lambda s, a: not problems(s, a)).verdict
+
+    assert verdict('[{"text": {"content": "\\u0070ayroll of May"}}]') is Verdict.DENY
+    assert verdict('[{"text": {"content": "Put it into .env"}}]') is Verdict.CONFIRM
+    assert verdict('[{"text": {"content": ".env"}}]') is Verdict.CONFIRM
