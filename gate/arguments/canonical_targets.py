@@ -184,9 +184,7 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     nobody knows which there are."""
     if not isinstance(args, Mapping):
         return False
-    if targets is None and any(
-        is_too_deep(value) for key, value in args.items() if not _is_prose(key, value)
-    ):
+    if targets is None and is_too_deep(args):
         return True
     if targets and _are_too_long(targets.resolved_to):
         return True

@@ -241,6 +241,7 @@ def test_json_that_is_deeper_than_can_be_gone_through_may_say_anything_so_it_is_
     for deep in ("[" * 2_000 + "]" * 2_000, '{"a":' * 2_000 + "1" + "}" * 2_000, in_layers({"a": 1}, 4)):
         assert judged({"data": deep}).verdict is Verdict.DENY
         assert judged({"data": [{"b": deep}]}).verdict is Verdict.DENY
+        assert judged({"title": deep}).verdict is Verdict.DENY
     lines = '{"a": 1} and\n{"b": "[1]"}\n\n"in quotes", [2] and words'
     for shallow in ("[" * 20 + "]" * 20, '{"a":' * 20 + "1" + "}" * 20, in_layers({"a": 1}, 3), lines):
         assert judged({"data": shallow}).verdict is Verdict.RUN
