@@ -61,10 +61,12 @@ OUTCOME_EVENTS = {
     "not_sent": Event.FAIL,
     "unknown": Event.LOSE,
 }
-UNTOLD = {"error": f"It failed. {REVIEWED}", "not_sent": f"It did not run. {REVIEWED}", "unknown": REVIEWED}
-UNDO_NOT_KEPT = (
-    "What its tool answered is not kept: the operator wants that reviewed, and nobody reviews an undo."
-)
+UNTOLD = {
+    "success": "What its tool answered is not kept: the operator wants that reviewed, and nobody reviews an undo.",
+    "error": f"It failed. {REVIEWED}",
+    "not_sent": f"It did not run. {REVIEWED}",
+    "unknown": REVIEWED,
+}
 STORE_RETRY_SECONDS = (
     0.05,
     0.1,
@@ -196,29 +198,19 @@ async def _call(world: World, action: Action) -> Outcome:
         outcome = Outcome("not_sent", f"It did not run: {error}.")
     except OutcomeUnknown as error:
         outcome = Outcome("unknown", str(error))
-    outcome = await _without_reviewed_words(world, action, outcome)
     ended = world.clock.now()
     return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
 
 
-async def _without_reviewed_words(world: World, action: Action, outcome: Outcome) -> Outcome:
-    """The outcome; of a failure of a call whose results are reviewed, not what was said of it: nobody reviews that."""
-    if outcome.kind == "success":
+async def _without_unreviewed_words(world: World, action: Action, outcome: Outcome) -> Outcome:
+    """The outcome; where results of the call are reviewed, not what was said of a failure or by an undo: nobody reviews
+    that, and cards, the API and an agent would tell it."""
+    if not world.policy.reviews or (outcome.kind == "success" and not action.undoes):
         return outcome
-    reviewed = world.policy.review(Phase.AFTER, action.name, await names_in_plan(world, action))
+    about = await world.ledger.action(action.undoes) if action.undoes else action
+    names = await names_in_plan(world, about) if about else ()
+    reviewed = world.policy.review(Phase.AFTER, action.name, names)
     return replace(outcome, text=UNTOLD[outcome.kind], structured=None) if reviewed else outcome
-
-
-async def _without_unreviewed_result(world: World, action: Action, outcome: Outcome) -> Outcome:
-    """The outcome; of an undo whose tool's results are reviewed, or those of the step that it takes back, without what
-    was said of it: nobody reviews that of an undo, and its card, the API and an agent would tell it."""
-    if not action.undoes or not world.policy.reviews:
-        return outcome
-    original = await world.ledger.action(action.undoes)
-    names = await names_in_plan(world, original) if original else ()
-    if not world.policy.review(Phase.AFTER, action.name, names):
-        return outcome
-    return replace(outcome, text=UNTOLD.get(outcome.kind, UNDO_NOT_KEPT), structured=None)
 
 
 async def _told(world: World, action: Action, answer: Answer) -> Answer:
@@ -237,25 +229,24 @@ async def record_outcome(world: World, action: Action, outcome: Outcome, task: T
     """Result, undo entry and audit row in one transaction, of an action as it was claimed. A late truth replaces
     `unknown`. `task`: as it stood then; whoever goes on with it sees when that has changed."""
     spec = world.tools.find(action.server, action.tool)
-    told = await _without_unreviewed_result(world, action, outcome)
+    outcome = await _without_unreviewed_words(world, action, outcome)
     try:
         async with world.ledger.begin() as tx:
-            return notify_ended(tx, await store_outcome(tx, world, action, (outcome, told), spec), task)
+            return notify_ended(tx, await store_outcome(tx, world, action, outcome, spec), task)
     except Stale as stale:  # its claim was renewed, it was judged to be lost, or this is written already
         now = stale.action
     if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
         return
     if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
         async with world.ledger.begin() as tx:
-            notify_ended(tx, await store_outcome(tx, world, now, (outcome, told), spec))
+            notify_ended(tx, await store_outcome(tx, world, now, outcome, spec))
 
 
 async def store_outcome(
-    tx: Tx, world: World, action: Action, came: tuple[Outcome, Outcome], spec: ToolSpec | None
+    tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None
 ) -> Action:
-    """Move an action to its end and write it down. `came`: what came of it, and that as far as it may be told. Who
-    calls this lets `notify_ended` ask for what follows."""
-    outcome, told = came[0], told_outcome(action, came[1])
+    """Move an action to its end and write it down. Who calls this lets `notify_ended` ask for what follows."""
+    told = told_outcome(action, outcome)
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
     held = result_review_name(world, action) if outcome.kind == "success" else ""
