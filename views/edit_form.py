@@ -35,6 +35,10 @@ FORMATS = {
     "date": "A date: 2026-11-23. ",
     "date-time": "A date with time and zone: 2026-11-23T09:30:00Z. ",
 }
+ANOTHER_TOOL = (
+    "The tool has changed since this was opened, or is away. Nothing changed: "
+    "please close this and open it again."
+)
 RADIOS = 4  # choices up to which all are shown at once
 LISTS = (Kind.LINES, Kind.NUMBERS, Kind.SEVERAL)
 EMPTIABLE = (Kind.TEXT, *LISTS)
@@ -58,7 +62,11 @@ def blocks(form: Form) -> list[Block]:
 
 
 def values(form: Form, state: Mapping[str, Mapping[str, str]]) -> Filled:
-    """The arguments as submitted. `form`: what was shown; `state`: what stands in each input, by block and action."""
+    """The arguments as submitted. `form`: what was shown; `state`: what stands in each input, by block and action. What
+    a form of another definition of the tool gave is an error at its first input."""
+    others = (block for block in state if block.startswith(form.prefix) and not block.startswith(form.begins))
+    if other := next(others, None):
+        return Filled(dict(form.args), {other: ANOTHER_TOOL})
     made, errors = dict(form.args), {}
     for each in _asked(form):
         if not each.editable or each.block not in state:

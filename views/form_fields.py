@@ -25,6 +25,7 @@ MOST_DEPTH = 4  # names from the arguments to a field
 UNSHOWN = "…" * (MOST_TEXT + 1)  # stands for a value that no input holds: to write it out takes long
 ABSENT: Any = object()  # an argument that is not given at all, which null is not
 ARGUMENT = "arg"  # begins the blocks of a form for the arguments of a call
+MOST_DEFINITION = 16  # characters of the hash of a definition that tell one from another
 
 LONG_NAMES = re.compile(r"content|body|description|text|message|comment|summary", re.I)
 ORDINARY = re.compile(r"[\w.-]{1,200}", re.ASCII)
@@ -86,13 +87,20 @@ class _Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a form is made for: the values `args`, which are arguments or a result. `bound`: names that are not asked
-    for. `prefix` begins the ids of its blocks. `titled`: names and choices are shown by the titles of the schema."""
+    for. `prefix` begins the ids of its blocks, then `definition`, that of the tool: a choice comes back as its place,
+    so what another form gave is not read. `titled`: names and choices are shown by the titles of the schema."""
 
     schema: Schema
     args: Mapping[str, Json]
     bound: frozenset[str] = frozenset()
     prefix: str = ARGUMENT
     titled: bool = False
+    definition: str = ""
+
+    @property
+    def begins(self) -> str:
+        """What the ids of its blocks begin with."""
+        return self.prefix + self.definition[:MOST_DEFINITION]
 
     def fields(self, depth: int = MOST_DEPTH) -> tuple[Field, ...]:
         """A field for every parameter but the bound ones, and for every value that the schema does not name; an object
@@ -108,7 +116,7 @@ class Form:
         """A single field for everything but the bound names, as JSON."""
         rest = {name: value for name, value in self.args.items() if name not in self.bound}
         shown = _shown(Kind.JSON, rest, ())
-        return (Field((), f"{self.prefix}s", Kind.JSON, {}, True, rest, shown, multiline=True),)
+        return (Field((), f"{self.begins}s", Kind.JSON, {}, True, rest, shown, multiline=True),)
 
     def _inside(self, schema: Schema, values: Mapping[str, Json], around: _Place) -> Iterator[Field]:
         properties, required = schema.get("properties", {}), schema.get("required")
@@ -132,7 +140,7 @@ class Form:
         kind, choices = _kind(schema, old, nullable, place.required)
         yield Field(
             path=place.path,
-            block=block_of(place.path, self.prefix),
+            block=block_of(place.path, self.begins),
             kind=kind,
             schema={**schema, **hint},
             required=place.required,

@@ -26,6 +26,7 @@ BLOCKS = 93  # of the 100 of a modal
 BYTES = 200 * 1024
 MOST_NOTE = 1_000
 STAYS, ASKS, DROPPED = "stay", "ask", "drop"
+AWAY = "away"  # in place of the definition of a tool
 NOTHING_LEFT = "At least one step has to stay. To drop all of them, cancel the plan."
 CHOICES = (
     (STAYS, "Stays as it is"),
@@ -176,7 +177,9 @@ def _form(plan: Plan, step: Step, specs: Specs) -> Form:
         properties[name] = {**properties.get(name, {"type": "string"}), "description": told}
     required = [name for name in schema.get("required", ()) if name not in step.refs]
     bound = frozenset(spec.recipe.bind) if spec else frozenset[str]()
-    return Form({**schema, "properties": properties, "required": required}, args, bound, prefix)
+    definition = spec.definition if spec else AWAY
+    fields = {**schema, "properties": properties, "required": required}
+    return Form(fields, args, bound, prefix, definition=definition)
 
 
 def _left_out(plan: Plan, steps: list[Step], with_args: bool) -> list[Block]:

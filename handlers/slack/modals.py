@@ -73,7 +73,8 @@ SUBMITTED = {modals.HELD_CHANGE: submit_edit, modals.HELD_REJECT: submit_rejecti
 
 def form_of(found: edit.EditForm) -> Form:
     """The fields of the edit form of a call."""
-    return Form(found.spec.schema, found.args, frozenset(found.spec.recipe.bind))
+    spec = found.spec
+    return Form(spec.schema, found.args, frozenset(spec.recipe.bind), definition=spec.definition)
 
 
 def _number(text: str) -> int:

@@ -160,7 +160,7 @@ async def test_what_does_not_fit_a_tool_is_said_in_the_window(http: Edge) -> Non
     first = (await story.task()).plan.steps[0]
     await story.click("plan", "plan_modify")
     await story.window("plan_modify")
-    path = f"{step_block('args', first)}.path"
+    path = f"{step_block('args', first)}{http.desk.specs_now['write'].definition[:16]}.path"
     outcome = await story.submit({path: {VALUE: ""}})
     assert list(outcome.fields) == [path]
     assert (await story.task()).plan.version == 1

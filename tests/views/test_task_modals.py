@@ -16,8 +16,8 @@ from tests.views.samples import MOVE, opened, parts, shown
 from tests.views.task_samples import WHEN, WHICH, WHY, destroying, huge, long_plan, plan, step, task, unknown
 from views import task_modals
 from views.buttons import untagged
-from views.edit_form import values
-from views.task_form import ARGS, KEEP, NOTE, PLACE, VALUE, block_of, changed
+from views.edit_form import ANOTHER_TOOL, values
+from views.task_form import ARGS, AWAY, KEEP, NOTE, PLACE, VALUE, block_of, changed
 
 S = TaskState
 TWO = plan(step(note="softly"), step("b", ask=True))
@@ -41,7 +41,7 @@ def typed(of, **given):
         key, _, kind = name.partition("_")
         kind, _, argument = kind.partition("-")
         block = block_of(kind, by_id[key])
-        state[f"{block}.{argument}" if argument else block] = {VALUE: value}
+        state[f"{block}{AWAY}.{argument}" if argument else block] = {VALUE: value}
     return changed(of, state, {})
 
 
@@ -159,7 +159,7 @@ def test_an_argument_that_is_no_json_is_told_at_its_field(raw, told):
     found = typed(of, **{"a_args-rows": raw})
     assert found.changes == ()
     (error,) = found.errors.items()
-    assert error[0] == f"{block_of(ARGS, of.steps[0])}.rows"
+    assert error[0] == f"{block_of(ARGS, of.steps[0])}{AWAY}.rows"
     assert told in error[1]
 
 
@@ -175,8 +175,25 @@ def test_an_argument_that_the_tool_knows_and_the_step_does_not_give_can_be_given
     }
     specs = {"a": ToolSpec("filesystem", "move_file", "", "", schema, "d")}
     state = as_shown(opened(task_modals.modify(task(plan=made), made, specs)))
-    state[f"{block_of(ARGS, made.steps[0])}.mode"] = {VALUE: "1"}
+    state[f"{block_of(ARGS, made.steps[0])}d.mode"] = {VALUE: "1"}
     assert changed(made, state, specs).changes[0].args == {"path": "a", "mode": "safe"}
+
+
+@pytest.mark.parametrize("now", [{}, {"enum": ["safe", "fast"]}], ids=["away", "with other choices"])
+def test_what_was_opened_with_another_tool_is_not_read(now):
+    """A choice comes back as its place: untouched, “fast” was read as the text 0, or as “safe”."""
+    made = plan(step(args={"mode": "fast"}))
+
+    def specs(mode, definition):
+        return {"a": ToolSpec("filesystem", "move_file", "", "", {"properties": {"mode": mode}}, definition)}
+
+    state = as_shown(
+        opened(task_modals.modify(task(plan=made), made, specs({"enum": ["fast", "safe"]}, "d1")))
+    )
+    found = changed(made, state, specs(now, "d2") if now else {})
+    assert found.changes == ()
+    assert found.errors == {f"{block_of(ARGS, made.steps[0])}d1.mode": ANOTHER_TOOL}
+    assert ANOTHER_TOOL.endswith("please close this and open it again.")
 
 
 def test_what_an_earlier_step_gives_can_be_written_instead():
