@@ -228,13 +228,14 @@ def _members(path: str, value: Json) -> Iterator[tuple[str, Json]]:
 
 def _count(value: Json) -> int:
     """How many plain values there are at any depth."""
-    left, count = [value], 0
+    left: list[list[Json] | dict[str, Json]] = [[value]]
+    count = 0
     while left:
         one = left.pop()
-        if not _has_members(one):
-            count += 1
-        else:
-            left += one.values() if isinstance(one, dict) else one
+        members = one.values() if isinstance(one, dict) else one
+        nested = [inner for inner in members if isinstance(inner, (list, dict)) and inner]
+        count += len(members) - len(nested)
+        left += nested
     return count
 
 
