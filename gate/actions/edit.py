@@ -25,7 +25,7 @@ from gate.actions.button_press import (
     load_action,
     mark_message_handled,
 )
-from gate.actions.claim_click import decision_for, expire, notify_ended
+from gate.actions.claim_click import decision_for, decision_now, expire, notify_ended
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewResult, make_preview
 from gate.actions.review_log import action_review_name, announce_action_review
@@ -42,6 +42,7 @@ from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import facts, failed_preview, text_of
 from gate.rules.tool import InvalidAnswer, Problem, ToolSpec
+from gate.rules.undo_privacy import decision_on_undo
 from gate.sentences.thread_commands import Assign, Replace
 
 PREVIEW_PENDING = "I am looking at what this would change now…"
@@ -159,6 +160,8 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     decision = made_private(decision_for(world, spec, action, seen.args, seen.capture), seen.private)
     if action.undoes:
         original = await world.ledger.action(action.undoes)
+        if original:
+            decision = decision_on_undo(decision, decision_now(world, original))
         drift = await look_for_drift(world, action, original)
         seen = shown_with_drift(action, original, seen, decision, drift)
     review = action.review or await action_review_name(world, action)

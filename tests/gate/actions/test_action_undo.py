@@ -208,6 +208,22 @@ async def test_an_undo_that_is_shown_anew_tells_of_the_change_as_well(stage: Sce
     assert (await stage.now(anew.id)).state is State.CANCELLED
 
 
+async def test_an_undo_that_is_shown_anew_is_as_private_as_what_it_takes_back_is_by_now(stage: Scene):
+    write_without_expectations(stage)
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert not asked.private
+    stage.rule(Rule("salaries", ("desk.write",), private=True))  # which does not name what takes it back
+    stage.desk.redefine("put_back")
+    assert (await stage.confirm(asked)).code == "changed"
+    await stage.play()
+    (anew,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert anew.private
+
+
 async def test_an_undo_whose_target_cannot_be_looked_at_again_says_that(
     stage: Scene, monkeypatch: pytest.MonkeyPatch
 ):
