@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from gate.arguments.json_texts import BEGINS, DEEPEST_JSON, whole_number
 from gate.arguments.text_forms import visible_text
 from gate.rules.action import Json
 
@@ -136,12 +137,16 @@ def _in_any_case(pattern: str) -> str:
 
 
 def _opened(value: Json) -> Json:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+    """What a text of JSON says that has more in it, also where that is a text of JSON again."""
+    inside = value
+    for _ in range(DEEPEST_JSON):
+        if not isinstance(inside, str) or not inside.lstrip().startswith(BEGINS):
+            break
         try:
-            return json.loads(value)
+            inside = json.loads(inside, parse_int=whole_number)
         except (ValueError, RecursionError):
-            return value
-    return value
+            break
+    return inside if isinstance(inside, (list, dict)) else value
 
 
 def _mapped(value: Json, steps: Sequence[str], change: Callable[[str], str]) -> Json:

@@ -15,8 +15,20 @@ LONGEST_JSON, DEEPEST_JSON = 1 << 20, 3
 # JSON lines, records of RFC 7464, byte order marks, statements, and values that name nothing
 BETWEEN = re.compile(r"(?:[\s\0\x1e\ufeff,;]|(?:null|true|false|-?\d[\d.eE+-]{0,30}+)(?=[\s,;{\[\"]))*+")
 BEGINS = ("{", "[", '"')
+
+
+def whole_number(digits: str) -> Json:
+    """What others read: Python reads no number of thousands of digits, which would hide all that stands beside it."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
 # Every pair is kept: a tool may take the first of two that have the same name.
-DECODER = json.JSONDecoder(object_pairs_hook=lambda pairs: [[*pair] for pair in pairs], strict=False)
+DECODER = json.JSONDecoder(
+    object_pairs_hook=lambda pairs: [[*pair] for pair in pairs], parse_int=whole_number, strict=False
+)
 
 
 def parsed(value: Json, depth: int = DEEPEST_JSON) -> Json:

@@ -153,7 +153,15 @@ def test_a_rule_about_a_page_holds_where_it_is_compared_as_an_object_or_named_in
         assert holds(
             "notion-mcp-server", "API-post-page", {"parent": parent, "properties": {}}, rule(parent=whole)
         )
-        assert holds("notion-mcp-server", "API-post-page", {"parent": json.dumps(parent)}, rule(parent=whole))
+        for encoded in (json.dumps(parent), json.dumps(json.dumps(parent))):
+            assert holds("notion-mcp-server", "API-post-page", {"parent": encoded}, rule(parent=whole))
+    an_object: Json = {
+        "type": "object",
+        "required": ["page_id"],
+        "properties": {"page_id": {"const": wanted}},
+    }
+    unread = f'{{"page_id": "{said}", "x": {"7" * 5_000}}}'  # by Python; others read it
+    assert holds("notion-mcp-server", "API-post-page", {"parent": unread}, rule(parent=an_object))
     inside = json.dumps({"a": {"relation": [{"id": said}]}})
     assert holds("notion-mcp-server", "API-patch-page", {"page_id": "x", "properties": inside}, text(wanted))
 

@@ -257,6 +257,16 @@ def test_what_a_rule_denies_is_found_in_as_many_layers_of_json_as_are_let_throug
         assert found.verdict is Verdict.DENY
 
 
+def test_what_a_rule_denies_is_found_beside_a_number_that_python_does_not_read():
+    """Other languages read one of 5,000 digits, and so the text that it stands in."""
+    denies = Policy("p", rules=(Rule(name="no payroll", tools=("*",), texts=("payroll",), deny=True),))
+    spec = ToolSpec("s", "add_blocks", "add_blocks", "", {}, "d", trust=Trust.REVIEWED, reviewed=True)
+    for number in ("7", "-" + "7" * 5_000, "7" * 5_000):
+        for name in ("children", "title"):
+            text = f'[{{"content": "\\u0070ayroll of May"}}, {number}]'
+            assert decide(denies, spec, {name: text}, "C", lambda s, a: True).verdict is Verdict.DENY
+
+
 @pytest.mark.parametrize("name", ["title", "description", "content"])
 def test_what_a_rule_denies_is_found_in_json_where_words_are_expected(name: str):
     """Notion's own server takes a list for a title, also as a text of JSON. No file is named by it."""
