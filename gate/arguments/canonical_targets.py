@@ -184,7 +184,11 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     nobody knows which there are."""
     if not isinstance(args, Mapping):
         return False
-    if targets is None and is_too_deep(args):
+    if targets is None and any(
+        is_too_deep(value)
+        for key, value in args.items()
+        if not _is_prose(key, value) or is_json(value, too_deep=True)  # only then it is opened
+    ):
         return True
     if targets and _are_too_long(targets.resolved_to):
         return True

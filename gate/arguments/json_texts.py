@@ -98,14 +98,14 @@ def pairs_of(value: Json) -> list[tuple[str, Json]] | None:
     return names if len(names) == len(value) else None
 
 
-def is_json(text: str) -> bool:
-    """Whether a text is JSON as a whole, one value or several."""
+def is_json(text: str, too_deep: bool = False) -> bool:
+    """Whether a text is JSON as a whole, one value or several. `too_deep`: what is said where nobody can know that."""
     if not text.startswith(BEGINS, _end_of_gap(text, 0)) or len(text) > LONGEST_JSON:
         return False
     try:
         found, rest = _first_values(text)
     except RecursionError:
-        return False
+        return too_deep
     return bool(found) and not rest
 
 

@@ -245,6 +245,8 @@ def test_json_that_is_deeper_than_can_be_gone_through_may_say_anything_so_it_is_
     lines = '{"a": 1} and\n{"b": "[1]"}\n\n"in quotes", [2] and words'
     for shallow in ("[" * 20 + "]" * 20, '{"a":' * 20 + "1" + "}" * 20, in_layers({"a": 1}, 3), lines):
         assert judged({"data": shallow}).verdict is Verdict.RUN
+    quoted = f"This is what we got:\n{in_layers({'a': 1}, 4)}\nAny idea?"  # words are opened as a whole
+    assert judged({"title": quoted}).verdict is Verdict.RUN
 
 
 def test_what_a_rule_denies_is_found_in_as_many_layers_of_json_as_are_let_through():
