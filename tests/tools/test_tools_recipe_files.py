@@ -264,6 +264,20 @@ def test_a_name_that_leads_elsewhere_in_an_address_of_github_takes_a_typed_phras
     assert decided(file, tool, **args) is CallClass.DESTRUCTIVE
 
 
+@pytest.mark.parametrize("tool", ["create_pull_request_review", "submit_pending_pull_request_review"])
+def test_an_approval_takes_a_typed_phrase_by_the_granular_tools_of_github_as_well(tool: str) -> None:
+    """The file names them not; their hints say that they destroy nothing."""
+    hints, said = Hints(read_only=False, destructive=False), FILES["github-mcp-server"].with_its_own(Recipe())
+    spec = ToolSpec(
+        "s", tool, tool, "", {}, "d", trust=Trust.REVIEWED, reviewed=True, recipe=said, hints=hints
+    )
+    for event, cls in (("APPROVE", CallClass.DESTRUCTIVE), ("COMMENT", CallClass.WRITE)):
+        found = decide(
+            Policy("p"), spec, {"event": event}, "C1", lambda schema, value: not problems(schema, value)
+        )
+        assert found.cls is cls
+
+
 @pytest.mark.parametrize(
     "organization", ["acme/../../repos/acme/app/actions/runs/1/rerun?", "acme&name=x", ".."]
 )
