@@ -179,17 +179,21 @@ def _inside(parts: Sequence[str], roots: Sequence[Root]) -> list[str] | None:
     return None
 
 
+def has_too_deep_json(targets: Targets | None, args: Json) -> bool:
+    """Whether arguments hold JSON in more layers of texts, or with more levels, than are gone through: nobody knows
+    what they say. Of those that hold words only JSON as a whole counts, since only that is opened."""
+    if targets is not None or not isinstance(args, Mapping):
+        return False
+    opened = (
+        value for key, value in args.items() if not _is_prose(key, value) or is_json(value, too_deep=True)
+    )
+    return any(map(is_too_deep, opened))
+
+
 def too_many_targets(targets: Targets | None, args: Json) -> bool:
-    """Whether the targets among the arguments have more forms, or stand for more names, than one call may have; or
-    nobody knows which there are."""
+    """Whether the targets among the arguments have more forms, or stand for more names, than one call may have."""
     if not isinstance(args, Mapping):
         return False
-    if targets is None and any(
-        is_too_deep(value)
-        for key, value in args.items()
-        if not _is_prose(key, value) or is_json(value, too_deep=True)  # only then it is opened
-    ):
-        return True
     if targets and _are_too_long(targets.resolved_to):
         return True
     if targets and targets.inside and lie_in_too_much(touched(targets, args), targets.inside):

@@ -14,6 +14,7 @@ from gate.arguments.canonical_targets import (
     Targets,
     content_paths,
     has_broken_path,
+    has_too_deep_json,
     too_many_targets,
     words_in_json,
 )
@@ -40,9 +41,7 @@ TOO_MANY = (  # the reason, and the rule
 )
 FOLLOWS_LINKS = "its server follows links and does not say where they lead"
 UNDECLARED = "the tool says nothing of its argument “{name}”, so nobody knows what that does"
-BROKEN_PATH = (
-    "a path in it holds a tab, a line break or another control character, which some programs leave out"
-)
+BROKEN_PATH = "a path in it holds a tab, a line break or another control character, which some leave out"
 HIDDEN_CARD = (
     "what it reads first, or is given by an earlier step, is private, which hides the card from the approvers that the "
     "policy wants"
@@ -50,12 +49,7 @@ HIDDEN_CARD = (
 NEGATIONS = frozenset({"not", "if", "else", "oneOf"})  # of a schema
 ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
-RISK_OF = {
-    CallClass.READ: Risk.LOW,
-    CallClass.WRITE: Risk.MEDIUM,
-    CallClass.UNKNOWN: Risk.HIGH,
-    CallClass.DESTRUCTIVE: Risk.HIGH,
-}
+RISK_OF = dict(zip(CLASS_ORDER, (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.HIGH), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +60,7 @@ class Rule:
     tools: tuple[str, ...]  # patterns on "server.tool"
     about: About | None = None  # or of whose full name and arguments this holds
     cls: CallClass | None = None  # may lower: this is the operator speaking
-    # Of a tool of this name on any server that says nothing of it; else only raises
-    known: CallClass | None = None
+    known: CallClass | None = None  # of a tool so named of which its server says nothing; else only raises
     at_least: CallClass | None = None
     schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
     texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments
@@ -112,6 +105,12 @@ class Rule:
         """Whether it is about whatever does not lie below some absolute path."""
         return self.schema is not None and _spares_absolute(self.schema)
 
+    @property
+    def asks_more_than_a_phrase(self) -> bool:
+        """Whether it wants more than a typed phrase, because of what the arguments of a call say."""
+        stricter = self.deny or self.private or self.approvers is not None or bool(self.channels)
+        return stricter and (bool(self.texts) or self.schema is not None)
+
     def keeps_from_reading(self, channel: str) -> bool:
         """Whether a read that it is about, because of its arguments, is not simply answered in this channel."""
         stricter = self.at_least not in (None, CallClass.READ) or self.deny or self.reads or self.private
@@ -120,15 +119,14 @@ class Rule:
 
     def reaches(self, full_name: str, paths: Sequence[str]) -> bool:
         """Whether this rule is about what a read finds at these paths."""
-        return (
-            self.reads
-            and self.names(full_name)
-            and any(any(map(searching(pattern), paths)) for pattern in self.texts)
-        )
+        if not self.reads or not self.names(full_name):
+            return False
+        return any(any(map(searching(pattern), paths)) for pattern in self.texts)
 
 
 # In place of those that only gate, where there is more text than is searched for them
 UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
+DEEP_JSON = Rule("deep JSON", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 
 
 def _spares_absolute(schema: Json, negated: bool = False) -> bool:
@@ -276,10 +274,12 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    if too_many_targets(spec.recipe.targets, args):
+    too_deep = has_too_deep_json(spec.recipe.targets, args)
+    named = [rule for rule in policy.rules if rule.names(spec.full_name)] if too_deep else []
+    if any(rule.asks_more_than_a_phrase for rule in named) or too_many_targets(spec.recipe.targets, args):
         hidden = any(rule.private and rule.names(spec.full_name) for rule in policy.rules)
         return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *TOO_MANY, private=hidden)
-    rules = matching_rules(policy, spec, args, matches)
+    rules = matching_rules(policy, spec, args, matches) + [DEEP_JSON] * too_deep
     cls, reason, rule = _classify(spec, rules)
     cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
     for raising in rules:

@@ -242,6 +242,9 @@ def test_json_that_is_deeper_than_can_be_gone_through_may_say_anything_so_it_is_
         assert judged({"data": deep}).verdict is Verdict.DENY
         assert judged({"data": [{"b": deep}]}).verdict is Verdict.DENY
         assert judged({"title": deep}).verdict is Verdict.DENY
+        spec = tool_of_github("add_blocks")
+        calm = decide(Policy("p", rules=ALWAYS), spec, {"data": deep}, "C", lambda s, a: not problems(s, a))
+        assert calm.verdict is Verdict.TYPED  # nobody denies anything there
     lines = '{"a": 1} and\n{"b": "[1]"}\n\n"in quotes", [2] and words'
     for shallow in ("[" * 20 + "]" * 20, '{"a":' * 20 + "1" + "}" * 20, in_layers({"a": 1}, 3), lines):
         assert judged({"data": shallow}).verdict is Verdict.RUN
