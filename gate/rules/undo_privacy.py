@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from gate.rules.action import Action, Approvers, Decision, Fact, Json, Outcome, Preview
 from gate.rules.canonical_json import leaves, stored_args
-from gate.rules.previews import COVERED, covered_by_facts, measured, text_of
+from gate.rules.previews import COVERED, COVERED_BY_REVIEW, covered_by_facts, measured, text_of
 
 NOT_QUOTED = "What its tool answered is not kept: it may quote a secret file."
+HELD_NOT_QUOTED = "What its tool answered is not kept: it may quote what a review holds."
+HELD = "What it puts back is not shown: it comes from what a review holds."
 
 
 def decision_on_undo(own: Decision, *earlier: Decision | None) -> Decision:
@@ -25,10 +27,12 @@ def decision_on_undo(own: Decision, *earlier: Decision | None) -> Decision:
 
 
 def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Action | None) -> Preview:
-    """Its preview. Of a secret file it tells only the arguments that `original`, which it takes back, was called with
-    and so has told; of all others, since they come from what was read there, only how long they are and their hash."""
-    if not decision.secret:
+    """Its preview. Of a secret file, and where a review holds what `original`, which it takes back, has read or given,
+    it tells only the arguments that `original` was called with and so has told; of all others, since they come from
+    there, only how long they are and their hash."""
+    if not decision.secret and not (original and _has_held_words(original)):
         return shown
+    why = COVERED if decision.secret else HELD
     told = {text_of(value) for _, value in leaves(stored_args(original.args))} if original else set()
     kept: set[str] = set()
     hidden = []
@@ -39,10 +43,19 @@ def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Ac
         else:
             hidden.append(Fact(name, measured(value)))
     facts = (*(fact for fact in shown.facts if fact.label in kept), *hidden)
-    covered = replace(covered_by_facts(shown), facts=facts)
-    if not hidden or COVERED in covered.notes:
+    if not hidden and not decision.secret:
+        return shown
+    covered = replace(covered_by_facts(shown, why), facts=facts)
+    if not hidden or why in covered.notes:
         return covered
-    return replace(covered, notes=(*covered.notes, COVERED))
+    return replace(covered, notes=(*covered.notes, why))
+
+
+def _has_held_words(action: Action) -> bool:
+    """Whether what its way back is made of, its reads and its result, was not let out as it was."""
+    judged = action.judged
+    let_out = not action.under_review if judged is None else judged.kept and judged.revised is None
+    return not let_out or COVERED_BY_REVIEW in action.preview.notes
 
 
 def is_confidential(action: Action) -> bool:
@@ -52,7 +65,7 @@ def is_confidential(action: Action) -> bool:
 
 def keeps_values(action: Action) -> bool:
     """Whether its arguments are told only as its card tells them."""
-    return bool(action.undoes) and action.proposal.decision.secret
+    return bool(action.undoes) and (action.proposal.decision.secret or HELD in action.preview.notes)
 
 
 def told_args(action: Action) -> dict[str, Json]:
@@ -63,7 +76,8 @@ def told_args(action: Action) -> dict[str, Json]:
 
 
 def told_outcome(action: Action, outcome: Outcome) -> Outcome:
-    """What is kept of what came of an action: of the undo of a secret file not what its tool answered."""
+    """What is kept of what came of an action: of an undo whose values are kept not what its tool answered."""
     if not keeps_values(action) or outcome.kind not in ("success", "error"):
         return outcome
-    return replace(outcome, text=NOT_QUOTED, structured=None)
+    said = NOT_QUOTED if action.proposal.decision.secret else HELD_NOT_QUOTED
+    return replace(outcome, text=said, structured=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.actions import resolve_unknown, undo
+from gate.actions import resolve_unknown, result_review, undo
 from gate.actions.prepare import CallRequest, prepare
 from gate.actions.preview import NOT_QUOTED
 from gate.rules.access import Token, TokenKind
@@ -17,11 +17,12 @@ from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.previews import COVERED_BY_REVIEW, NOTIFIES_UNSEEN, TOUCHED_UNSEEN
 from gate.rules.reviews import Phase
-from gate.rules.tool import Answer, Each, Read, ServerUnavailable, Show, Summary
+from gate.rules.tool import Answer, Each, Read, ServerUnavailable, Show, Summary, Undo
+from gate.rules.undo_privacy import HELD as UNDO_HELD
 from gate.rules.unreleased_results import redacted_undo
 from gate.tasks import plan as flow
 from handlers.api import action_responses, task_responses
-from tests.gate.gate_setup import ANN, Scene
+from tests.gate.gate_setup import ANN, TEAM, Scene
 from tests.gate.plan_setup import on_plan, only, planned, pressed, write, wrote
 from tests.gate.tasks.test_task_step_review import reviewing
 from views.card import card
@@ -150,6 +151,44 @@ async def test_an_undo_works_and_tells_an_agent_nothing_of_it(desk: Scene):
     assert back is not None
     assert HELD in str(back.args)
     assert HELD not in str(action_responses.action(agent(back), redacted_undo(action, back)))
+
+
+async def test_the_card_of_an_undo_and_the_log_tell_nothing_of_it(desk: Scene):
+    action = await desk.prepare(path="a.md", content="new")
+    assert (await desk.confirm(action)).ok
+    await desk.play()
+    desk.desk.notes["a.md"] = "changed since"  # so that the undo asks on a card of its own
+    assert (await undo.request_undo(desk.world, desk.press(await desk.now(action.id)))).ok
+    await desk.play()
+    (asked,) = await desk.ledger.pending(TEAM, user=ANN)
+    assert {UNDO_HELD, "Changed since: sha."} < set(asked.preview.notes)
+    assert HELD not in told(asked)
+    assert (await desk.confirm(asked)).ok
+    await desk.play()
+    assert desk.desk.notes["a.md"] == f"{HELD}\n"
+    back = await desk.now(asked.id)
+    assert back.state is State.SUCCEEDED
+    assert HELD not in told(back) + str(await desk.ledger.audit_tail(team=TEAM, limit=100))
+
+
+async def test_the_card_of_an_undo_tells_nothing_of_a_result_that_was_rejected(stage: Scene):
+    reviewing(stage, Phase.AFTER, "desk.write")
+    recipe(stage, "write", undo=[Undo("put_back", {"path": "{args.path}", "content": "{result.sha}"})])
+    stage.desk.notes["a.md"] = "old"
+    action = await stage.prepare(path="a.md", content="new")
+    assert (await stage.confirm(action)).ok
+    await stage.play()
+    assert (await result_review.reject(stage.world, stage.press(await stage.now(action.id)))).ok
+    stage.desk.notes["a.md"] = "changed since"
+    now = await stage.now(action.id)
+    assert (await undo.request_undo(stage.world, stage.press(now))).ok
+    await stage.play()
+    (asked,) = await stage.ledger.pending(TEAM, user=ANN)
+    given = now.outcome
+    assert given is not None
+    assert isinstance(given.structured, dict)
+    assert str(given.structured["sha"]) in str(asked.args)
+    assert str(given.structured["sha"]) not in told(asked)
 
 
 async def test_a_look_at_an_action_of_unknown_outcome_measures_what_a_review_holds(desk: Scene):
