@@ -25,6 +25,7 @@ DECEPTIVE_TEXT = (
 COVERED = "What is in it now is not shown: it is a secret file."
 COVERED_BY_RULE = "What is in it now is not shown: a rule of the policy keeps it from being read at once."
 COVERED_BY_REVIEW = "What is there now is not shown: a review of the read that gives it is wanted."
+HELD_NOTES = frozenset({COVERED_BY_RULE, COVERED_BY_REVIEW})  # where not everybody may know what was read
 TOUCHED_UNSEEN = (
     "What this touches cannot be shown: a review of the read that gives it is wanted. Name each thing yourself, or ask "
     "your administrator which reads the reviews are to hold."

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from gate.rules.action import Action, Approvers, Decision, Fact, Json, Outcome, Preview
 from gate.rules.canonical_json import leaves, stored_args
-from gate.rules.previews import COVERED, COVERED_BY_REVIEW, covered_by_facts, measured, text_of
+from gate.rules.previews import COVERED, HELD_NOTES, covered_by_facts, measured, text_of
 
 NOT_QUOTED = "What its tool answered is not kept: it may quote a secret file."
-HELD_NOT_QUOTED = "What its tool answered is not kept: it may quote what a review holds."
-HELD = "What it puts back is not shown: it comes from what a review holds."
+HELD_NOT_QUOTED = "What its tool answered is not kept: it may quote what a rule or a review holds."
+HELD = "What it puts back is not shown: it comes from what a rule or a review holds."
 
 
 def decision_on_undo(own: Decision, *earlier: Decision | None) -> Decision:
@@ -27,9 +27,9 @@ def decision_on_undo(own: Decision, *earlier: Decision | None) -> Decision:
 
 
 def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Action | None) -> Preview:
-    """Its preview. Of a secret file, and where a review holds what `original`, which it takes back, has read or given,
-    it tells only the arguments that `original` was called with and so has told; of all others, since they come from
-    there, only how long they are and their hash."""
+    """Its preview. Of a secret file, and where a rule or a review holds what `original`, which it takes back, has read
+    or given, it tells only the arguments that `original` was called with and so has told; of all others, since they
+    come from there, only how long they are and their hash."""
     if not decision.secret and not (original and _has_held_words(original)):
         return shown
     why = COVERED if decision.secret else HELD
@@ -55,7 +55,7 @@ def _has_held_words(action: Action) -> bool:
     """Whether what its way back is made of, its reads and its result, was not let out as it was."""
     judged = action.judged
     let_out = not action.under_review if judged is None else judged.kept and judged.revised is None
-    return not let_out or COVERED_BY_REVIEW in action.preview.notes
+    return not let_out or not HELD_NOTES.isdisjoint(action.preview.notes)
 
 
 def is_confidential(action: Action) -> bool:

@@ -9,7 +9,7 @@ from gate.rules.access import Parties
 from gate.rules.action import Action, Preview, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.plans import place, step_of
-from gate.rules.previews import COVERED_BY_REVIEW
+from gate.rules.previews import HELD_NOTES
 from gate.rules.steps import HIDDEN, PRIVATE, is_shown_in_thread, public_step
 from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
@@ -196,7 +196,7 @@ def redacted_undo(original: Action, undo: Action) -> Action:
     has been let out."""
     if undo.private or _is_private_step(original):
         return _without_words(undo)
-    if _is_let_out(original) and COVERED_BY_REVIEW not in original.preview.notes:
+    if _is_let_out(original) and HELD_NOTES.isdisjoint(original.preview.notes):
         return undo
     seen = undo.preview
     preview = Preview(

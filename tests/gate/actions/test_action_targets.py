@@ -27,10 +27,12 @@ from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
 from gate.rules.task import StepState
 from gate.rules.tool import Answer, Drift, Read, Recipe, ServerUnavailable, Undo
+from gate.rules.undo_privacy import HELD as UNDO_HELD
+from gate.rules.unreleased_results import redacted_undo
 from gate.tasks import plan as flow
 from handlers.api import action_responses
 from tests.gate.actions.test_action_grants import ANY, give
-from tests.gate.gate_setup import ANN, Scene
+from tests.gate.gate_setup import ANN, TEAM, Scene
 from tests.gate.plan_setup import on_plan, only, planned, pressed, states, waiting, write, wrote
 from views import modals
 from views.card import card
@@ -349,6 +351,25 @@ async def test_a_card_does_not_show_what_its_look_finds_in_a_file_that_a_rule_ke
     assert "config/prod" not in str(kept.preview)
     assert "notes.md" in other.preview.diff
     assert not other.preview.notes
+
+
+async def test_an_undo_does_not_show_what_its_original_found_in_a_file_that_a_rule_keeps(desk: Scene) -> None:
+    desk.rule(replace(BY_PATH, tools=("other.read", "desk.look")))
+    looking_into(desk, "content")
+    action = await desk.prepare(path="a", content="x")
+    assert COVERED_BY_RULE in action.preview.notes
+    assert (await desk.confirm(action)).ok
+    await desk.play()
+    desk.desk.notes["a"] = "notes.md"  # so that the undo asks on a card of its own
+    assert (await undo.request_undo(desk.world, desk.press(await desk.now(action.id)))).ok
+    await desk.play()
+    (asked,) = await desk.ledger.pending(TEAM, user=ANN)
+    assert "config/prod" in str(asked.args)
+    assert UNDO_HELD in asked.preview.notes
+    assert "config/prod" not in str(asked.preview)
+    log = await desk.ledger.audit_tail(team=TEAM, limit=100)
+    assert "config/prod" not in str(log)
+    assert redacted_undo(await desk.now(action.id), asked).args == b"{}"
 
 
 async def test_a_card_is_private_where_a_rule_makes_the_look_at_what_it_finds_private(desk: Scene) -> None:
