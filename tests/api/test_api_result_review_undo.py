@@ -45,7 +45,9 @@ async def undone(api: Api, agent: Client, ann: Client, action: str) -> list[Any]
     ]
     async with agent.raw("GET", path, Accept="text/plain") as response:
         told.append(await response.text())
-    assert SHA in str(await ann.get(path))
+    original = await api.gate.ledger.action(action)
+    assert original is not None
+    assert SHA in str(original.inverse)
     return told
 
 
