@@ -12,7 +12,7 @@ from gate.rules.ports import World
 from gate.rules.previews import target_of, text_of
 from gate.rules.templates import TemplateError, look_up
 from gate.rules.tool import Read
-from gate.rules.undo_privacy import preview_of_undo
+from gate.rules.undo_privacy import has_held_words, preview_of_undo
 
 NOT_LOOKED = "I could not look whether it changed since"
 TOOL_CHANGED = "The tool that takes it back has changed since."
@@ -45,7 +45,8 @@ def shown_with_drift(
 ) -> PreviewResult:
     """What a person is asked about: what the undo would do now, how its target has changed, and how that was found."""
     found = drift or Drift()
-    notes = found.quietly if decision.private or decision.secret else found.notes
+    is_held = original is not None and has_held_words(original)
+    notes = found.quietly if decision.private or decision.secret or is_held else found.notes
     told = preview_of_undo(seen.preview, decision, seen.args, original)
     preview = replace(
         told, summary=undo.preview.summary, verb="Undo", undo=IS_UNDO, notes=(*notes, *told.notes)

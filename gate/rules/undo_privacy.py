@@ -30,7 +30,7 @@ def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Ac
     """Its preview. Of a secret file, and where a rule or a review holds what `original`, which it takes back, has read
     or given, it tells only the arguments that `original` was called with and so has told; of all others, since they
     come from there, only how long they are and their hash."""
-    if not decision.secret and not (original and _has_held_words(original)):
+    if not decision.secret and not (original and has_held_words(original)):
         return shown
     why = COVERED if decision.secret else HELD
     told = {text_of(value) for _, value in leaves(stored_args(original.args))} if original else set()
@@ -51,7 +51,7 @@ def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Ac
     return replace(covered, notes=(*covered.notes, why))
 
 
-def _has_held_words(action: Action) -> bool:
+def has_held_words(action: Action) -> bool:
     """Whether what its way back is made of, its reads and its result, was not let out as it was."""
     judged = action.judged
     let_out = not action.under_review if judged is None else judged.kept and judged.revised is None
