@@ -16,7 +16,6 @@ from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
-    COVERED,
     COVERED_BY_RULE,
     build,
     build_without_reads,
@@ -112,8 +111,12 @@ async def make_preview(
         decision = decision or policy_decision(world, spec, bound, channel, capture)
         make = build_without_reads if read.reviewed else build
         shown = make(spec, bound, capture, before)
-        if decision.secret or (read.covered and not read.reviewed):
-            shown = covered_by_facts(shown, COVERED if decision.secret else COVERED_BY_RULE)
+        if decision.secret:
+            shown = covered_by_facts(shown)
+        elif read.covered and not read.reviewed:
+            shown = covered_by_facts(shown, COVERED_BY_RULE)
+            # Also where it shows nothing of what is there: an undo is not to tell it either.
+            shown = replace(shown, notes=tuple(dict.fromkeys([*shown.notes, COVERED_BY_RULE])))
         return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))

@@ -26,7 +26,7 @@ from gate.rules.previews import COVERED, COVERED_BY_RULE
 from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
 from gate.rules.task import StepState
-from gate.rules.tool import Answer, Drift, Read, Recipe, ServerUnavailable, Undo
+from gate.rules.tool import Answer, Drift, Read, Recipe, ServerUnavailable, Show, Undo
 from gate.rules.undo_privacy import HELD as UNDO_HELD
 from gate.rules.unreleased_results import redacted_undo
 from gate.tasks import plan as flow
@@ -353,9 +353,16 @@ async def test_a_card_does_not_show_what_its_look_finds_in_a_file_that_a_rule_ke
     assert not other.preview.notes
 
 
-async def test_an_undo_does_not_show_what_its_original_found_in_a_file_that_a_rule_keeps(desk: Scene) -> None:
+@pytest.mark.parametrize("shows", ["diff", "fields"])
+async def test_an_undo_does_not_show_what_its_original_found_in_a_file_that_a_rule_keeps(
+    desk: Scene, shows: str
+) -> None:
+    """Also where the card of its original shows nothing of what is there in any case."""
     desk.rule(replace(BY_PATH, tools=("other.read", "desk.look")))
     looking_into(desk, "content")
+    write = desk.desk.specs_now["write"]
+    show = write.recipe.show if shows == "diff" else Show()
+    desk.desk.specs_now["write"] = replace(write, recipe=replace(write.recipe, show=show))
     action = await desk.prepare(path="a", content="x")
     assert COVERED_BY_RULE in action.preview.notes
     assert (await desk.confirm(action)).ok
