@@ -214,7 +214,7 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
     if options:
         extra = ([None] if nullable and None not in options else []) + ([] if required else [ABSENT])
         choices = (*options, *extra)
-        if len(choices) <= MOST_OPTIONS and (old is ABSENT or _place(old, choices) >= 0):
+        if len(choices) <= MOST_OPTIONS and (old is ABSENT or _index_of(old, choices) >= 0):
             return Kind.CHOICE, choices
     blank, fits = old is ABSENT or (nullable and old is None), not _is_too_long(old)
     allowed = _types(schema)
@@ -324,7 +324,7 @@ def spelled(value: Json) -> str:
     return f'"{value}' if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _place(value: Json, choices: Sequence[Json]) -> int:
+def _index_of(value: Json, choices: Sequence[Json]) -> int:
     """Where a value stands among choices, by what is the same; -1 where it does not. It may take long to be spelled,
     so it is only once."""
     if value is ABSENT:
@@ -361,8 +361,8 @@ def _is_long(name: str, schema: Schema, old: Json) -> bool:
 
 def _shown(kind: Kind, old: Json, choices: tuple[Json, ...]) -> str:
     if kind is Kind.CHOICE:
-        place = _place(old, choices)
-        return str(place) if place >= 0 else ""
+        index = _index_of(old, choices)
+        return str(index) if index >= 0 else ""
     if kind is Kind.SEVERAL:
         return ",".join(map(str, places(old if isinstance(old, list) else [], choices)))
     if old is ABSENT or (old is None and kind is not Kind.JSON):

@@ -242,7 +242,8 @@ async def approve(tx: Tx, action: Action, user: str, note: str = "", grant: str 
     if action.undoes:
         await move_original(tx, moved, Event.UNDO)
     tx.audit(audit_entry("confirmed", moved, user, user_confirmed=not grant, note=note))
-    tx.enqueue(replace(jobs.carry_out(action.id), owner=action.requester))  # whoever confirms it
+    # The call is work of whoever asked for it, not of whoever confirms it.
+    tx.enqueue(replace(jobs.carry_out(action.id), owner=action.requester))
     update_cards(tx, moved)
     return moved
 
@@ -318,7 +319,7 @@ def notify_ended(tx: Tx, action: Action, task: Task | None = None) -> None:
     cause = f"{action.id}:{action.state}{':judged' if action.judged else ''}"
     if action.under_review:
         return
-    owner = "" if tx.token else action.requester  # whoever ended it
+    owner = "" if tx.token else action.requester  # what follows is work of theirs, whoever ended it
     if action.turn:
         tx.enqueue(replace(jobs.turn(action.turn, cause, None, task, action), owner=owner))
     elif action.task:

@@ -126,6 +126,7 @@ class Rule:
 
 # In place of those that only gate, where there is more text than is searched for them
 UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
+# Where nobody knows what the arguments say
 DEEP_JSON = Rule("deep JSON", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 
 
@@ -279,7 +280,7 @@ def decide(
     if any(rule.asks_more_than_a_phrase for rule in named) or too_many_targets(spec.recipe.targets, args):
         hidden = any(rule.private and rule.names(spec.full_name) for rule in policy.rules)
         return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *TOO_MANY, private=hidden)
-    rules = matching_rules(policy, spec, args, matches) + [DEEP_JSON] * too_deep
+    rules = [*matching_rules(policy, spec, args, matches), *([DEEP_JSON] if too_deep else [])]
     cls, reason, rule = _classify(spec, rules)
     cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
     for raising in rules:

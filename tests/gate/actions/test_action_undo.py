@@ -140,6 +140,17 @@ def write_without_expectations(stage: Scene) -> None:
     )
 
 
+async def given_undo_that_asks(stage: Scene) -> tuple[Action, Action]:
+    """A done action whose target was changed since, and its undo, which tells of that on a card."""
+    write_without_expectations(stage)
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "newer"
+    await press(stage, action)
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    return action, asked
+
+
 async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(stage: Scene):
     """As where the process dies between the two."""
     write_without_expectations(stage)
@@ -166,12 +177,7 @@ async def test_what_changes_between_the_look_and_the_undo_is_not_overwritten(sta
 async def test_a_confirmed_undo_overwrites_only_the_change_that_its_card_told_of(
     stage: Scene, changed: tuple[str, str] | None
 ):
-    write_without_expectations(stage)
-    stage.desk.notes["a.md"] = "old"
-    action = await done(stage)
-    stage.desk.notes["a.md"] = "newer"
-    await press(stage, action)
-    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    action, asked = await given_undo_that_asks(stage)
     assert any("Changed since" in note for note in asked.preview.notes)
     assert not asked.checkable
     stage.desk.notes = {"a.md": "newer", **dict([changed] if changed else [])}
@@ -188,12 +194,7 @@ async def test_a_confirmed_undo_overwrites_only_the_change_that_its_card_told_of
 
 async def test_an_undo_that_is_shown_anew_tells_of_the_change_as_well(stage: Scene):
     """Its tool changed after the card was made."""
-    write_without_expectations(stage)
-    stage.desk.notes["a.md"] = "old"
-    action = await done(stage)
-    stage.desk.notes["a.md"] = "newer"
-    await press(stage, action)
-    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    action, asked = await given_undo_that_asks(stage)
     stage.desk.redefine("put_back")
     assert (await stage.confirm(asked)).code == "changed"
     await stage.play()
@@ -209,12 +210,7 @@ async def test_an_undo_that_is_shown_anew_tells_of_the_change_as_well(stage: Sce
 
 
 async def test_an_undo_that_is_shown_anew_is_as_private_as_what_it_takes_back_is_by_now(stage: Scene):
-    write_without_expectations(stage)
-    stage.desk.notes["a.md"] = "old"
-    action = await done(stage)
-    stage.desk.notes["a.md"] = "newer"
-    await press(stage, action)
-    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    action, asked = await given_undo_that_asks(stage)
     assert not asked.private
     stage.rule(Rule("salaries", ("desk.write",), private=True))  # which does not name what takes it back
     stage.desk.redefine("put_back")
