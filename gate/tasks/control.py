@@ -14,11 +14,11 @@ from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
 from gate.rules.planner_port import Mode
-from gate.rules.ports import Stale, Tx, World
+from gate.rules.ports import Tx, World
 from gate.rules.task import Flow, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import step_check
-from gate.tasks.step_action import withdraw_action
+from gate.tasks.step_action import AWAY, FAILURE_REASONS, under_way, withdraw_action
 from gate.tasks.task_transitions import (
     FULL,
     already_decided,
@@ -27,6 +27,7 @@ from gate.tasks.task_transitions import (
     move_task,
     press_task,
     record,
+    retry_once,
     say_in_thread,
     start_turn,
     too_many_instructions,
@@ -46,10 +47,7 @@ RUNNING = "It is running already. Where a step waits for a yes, please decide on
 STOPPING = "I stop once the current step is over. Nothing else starts."
 ALL_DONE = "Every step is done: only the answer is still being written."
 NOTHING_TO_PAUSE = "There is nothing to pause here: decide on its card, or stop it."
-BUSY = "That step is running right now. Please wait for its end."
-STEP_SUCCEEDED = "That step has gone through meanwhile, so the task goes on."
 NO_FAILED_STEP = "No step waits for that. Please use the newest card in the thread."
-FAILURE_REASONS = (PauseReason.STEP, PauseReason.LAPSED, PauseReason.DOUBT)
 TOO_LATE = "It has gone on already. *Pause* stops it after the current step."
 ALREADY_HELD = "It waits already, until somebody says how it goes on."
 STOPPED_EARLY = "I stopped. Nothing more of it runs."
@@ -60,7 +58,6 @@ STEP_GOES_ON = (
     PauseReason.LAPSED,
     PauseReason.WISH,
 )  # a step may still run in such a pause
-AWAY = (State.SUCCEEDED, State.UNDOING)
 StepDecision = Callable[[Tx, Task, Step], Awaitable[Task | PressResult]]
 
 
@@ -195,19 +192,10 @@ async def retry(world: World, press: TaskPress) -> PressResult:
 async def _retry_step(tx: Tx, task: Task, step: Step, user: str) -> Task | PressResult:
     """Begin a step once more, unless it is under way or has gone through after all."""
     action = await withdraw_action(tx, step, user, "Its step was begun again")
-    late = _under_way(tx, task, action)
+    late = under_way(tx, task, action)
     if late:
         return late
     return await _continue(tx, task, user, plan=with_step(task, plans.new_attempt(step)).plan)
-
-
-def _under_way(tx: Tx, task: Task, action: Action | None) -> PressResult | None:
-    if action is not None and action.state is State.EXECUTING:
-        return PressResult(False, "busy", BUSY, task=task)
-    if action is not None and action.state in AWAY and task.why is not PauseReason.DOUBT:
-        tx.enqueue(jobs.task(task.id, f"{action.id}:{action.state}:{task.revision}"))
-        return PressResult(False, "late", STEP_SUCCEEDED, task=task)
-    return None
 
 
 async def skip_step(world: World, press: TaskPress) -> PressResult:
@@ -215,7 +203,7 @@ async def skip_step(world: World, press: TaskPress) -> PressResult:
 
     async def do(tx: Tx, task: Task, step: Step) -> Task | PressResult:
         action = await withdraw_action(tx, step, press.user, "Its step was skipped")
-        late = _under_way(tx, task, action)
+        late = under_way(tx, task, action)
         if late:
             return late
         skipped = replace(step, state=StepState.SKIPPED)
@@ -246,7 +234,7 @@ async def stop(world: World, press: TaskPress) -> PressResult:
             return PressResult(True, "stopping", STOPPING, task=await _request_stop(tx, task, press.user))
         return await _stop_now(tx, task, found, press.user)
 
-    said = await _retry_once(
+    said = await retry_once(
         lambda: press_task(world, press, TaskVerb.STOP, lambda task: press.ref.version, do)
     )
     for action in gone if said.ok else ():
@@ -306,12 +294,4 @@ async def _press_on_pause(
             task = await tx.update_task(task, **with_instruction(task, said))
         return await do(tx, task)
 
-    return await _retry_once(lambda: press_task(world, press, verb, lambda task: task.pauses, checked))
-
-
-async def _retry_once(press: Callable[[], Awaitable[PressResult]]) -> PressResult:
-    """A press that met an action just as its time ran out looks at it once more."""
-    try:
-        return await press()
-    except Stale:
-        return await press()
+    return await retry_once(lambda: press_task(world, press, verb, lambda task: task.pauses, checked))

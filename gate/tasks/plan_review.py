@@ -30,6 +30,7 @@ from gate.tasks.plan_preview import (
     preview_plan,
     turn_to_judge,
 )
+from gate.tasks.step_action import withdraw_begun
 from gate.tasks.task_transitions import (
     FULL,
     OLD_CARD,
@@ -39,6 +40,7 @@ from gate.tasks.task_transitions import (
     lock_unchanged,
     move_task,
     press_task,
+    retry_once,
     start_turn,
     told_words,
     too_many_instructions,
@@ -316,6 +318,8 @@ async def replan(world: World, press: TaskPress) -> PressResult:
         step = step_under_review(task)
         if step is not None and world.policy.review(Phase.AFTER, step.name, matched_names(step)):
             return PressResult(False, "review", REVIEW_FIRST, task=task)
+        if late := await withdraw_begun(tx, task, press.user, "Its plan was made anew"):
+            return late
         spoken = await start_turn(tx, task, Mode.PLAN, reason)
         plan = plans.without_consent(task.plan)
         planning, why = replace(task.planning, turn=spoken), await told_words(tx, task, reason)
@@ -324,7 +328,7 @@ async def replan(world: World, press: TaskPress) -> PressResult:
             tx, task, TaskEvent.REPLAN, press.user, plan=plan, planning=planning, reason=why, request=request
         )
 
-    return await press_task(world, press, TaskVerb.REPLAN, _version, do)
+    return await retry_once(lambda: press_task(world, press, TaskVerb.REPLAN, _version, do))
 
 
 async def _instruct(tx: Tx, task: Task, user: str, text: str) -> Task | PressResult:

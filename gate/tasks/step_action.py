@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gate.actions.action_versions import audit_entry, record_proposed, with_receipt
+from gate.actions.button_press import PressResult
 from gate.actions.claim_click import approve, end_pending, notify_ended
 from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.arguments.tool_names import tool_in_words
-from gate.rules import plans
+from gate.rules import jobs, plans
 from gate.rules.action import Action, Preview, Vote
 from gate.rules.action_states import Event, State
 from gate.rules.canonical_json import stored_args
@@ -28,8 +29,13 @@ SUPERSEDED = "Something else was asked for instead."
 CHANGED = "{what} changed since you approved the plan, so please look again."
 RULES_CHANGED = CHANGED.format(what="The tool or its rules")
 OTHERWISE = "This would not do what it did when you approved the plan, so please look again."
+BUSY = "That step is running right now. Please wait for its end."
+STEP_SUCCEEDED = "That step has gone through meanwhile, so the task goes on."
+STEP_UNKNOWN = "Nobody knows yet whether that step went through. Please look at its card first."
 SAID_ALONE = "its own card says more, to whoever asked alone."  # of what is confidential
 WAITS = (State.PREPARED, State.APPROVED)
+AWAY = (State.SUCCEEDED, State.UNDOING)
+FAILURE_REASONS = (PauseReason.STEP, PauseReason.LAPSED, PauseReason.DOUBT)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
 
 
@@ -170,6 +176,32 @@ async def withdraw_action(tx: Tx, step: Step | None, user: str, why: str) -> Act
     if action.state is State.PREPARED and action.expires_at <= await tx.now():
         return action  # nobody can confirm it any more: it expires in a moment
     return await end_pending(tx, action, Event.CANCEL, user, why, own=True)
+
+
+def under_way(tx: Tx, task: Task, action: Action | None) -> PressResult | None:
+    """Why the step of this action cannot begin anew, or go, at the moment: it runs, or what became of it is not written
+    down in its task yet, which a run is asked for. None where it can."""
+    if action is None:
+        return None
+    if action.state is State.EXECUTING:
+        return PressResult(False, "busy", BUSY, task=task)
+    is_unknown = action.state is State.UNKNOWN and task.why not in FAILURE_REASONS
+    if not is_unknown and (action.state not in AWAY or task.why is PauseReason.DOUBT):
+        return None
+    tx.enqueue(jobs.task(task.id, f"{action.id}:{action.state}:{task.revision}"))
+    return PressResult(False, "late", STEP_UNKNOWN if is_unknown else STEP_SUCCEEDED, task=task)
+
+
+async def withdraw_begun(tx: Tx, task: Task, user: str, why: str) -> PressResult | None:
+    """Withdraw all that waits of a plan whose steps are to begin anew; why one of them cannot, as `under_way`, and then
+    all stays. Raises Stale."""
+    begun = [step for step in task.plan.steps if step.action and not step.is_finished] if task.plan else []
+    for step in begun:
+        if late := under_way(tx, task, await tx.action(step.action)):
+            return late
+    for step in begun:
+        await withdraw_action(tx, step, user, why)
+    return None
 
 
 async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[Action, ...]]:

@@ -19,7 +19,7 @@ from gate.rules.messages import PROGRESS_DELAY, CardKey, CardKind
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.plan_room import within_room
 from gate.rules.planner_port import Mode, PlannerContext, Turn
-from gate.rules.ports import LedgerEvent, Note, StaleTask, Tx, World
+from gate.rules.ports import LedgerEvent, Note, Stale, StaleTask, Tx, World
 from gate.rules.previews import measured
 from gate.rules.task import Instruction, Pause, PauseReason, Plan, Step, StopRequest, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
@@ -286,6 +286,14 @@ async def press_task(
     except (NoSuchTaskArrow, StaleTask):
         return already_decided(await world.ledger.task(found.id) or found)
     return done if isinstance(done, PressResult) else PressResult(True, verb.value, task=done)
+
+
+async def retry_once(press: Callable[[], Awaitable[PressResult]]) -> PressResult:
+    """A press that met an action just as its time ran out looks at it once more."""
+    try:
+        return await press()
+    except Stale:
+        return await press()
 
 
 async def count_words(tx: Tx, task: Task, user: str) -> None:

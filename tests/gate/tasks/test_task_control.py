@@ -6,19 +6,20 @@ import asyncio
 
 import pytest
 
-from gate.actions import claim_click, reissue
+from gate.actions import claim_click, execute, reissue
 from gate.actions.button_press import TaskPress
 from gate.rules.action import Ref
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep
 from gate.rules.task import Assessment, PauseReason, StepState, StopRequest
 from gate.rules.task_states import TaskState as S
-from gate.tasks import control, steer, task_runner
+from gate.tasks import control, steer, step_action, task_runner
 from gate.tasks import plan as flow
 from tests.gate.gate_setup import ANN, BEN, BOT, DORA, GIL, SAM, TEAM, Scene
 from tests.gate.plan_setup import (
     approved,
     confirmed,
+    keep,
     look,
     on_pause,
     on_plan,
@@ -483,6 +484,61 @@ async def test_replanning_a_pause_from_its_plan(stage: Scene):
     assert task.state is S.PLAN_REVIEW
     await approved(stage, task)
     assert wrote(stage) == ["a.md", "c.md"]
+
+
+async def paused_before_a_card(stage: Scene):
+    """A plan that pauses while the card of its first step waits, and that step's action."""
+    task = await approved(stage, await planned(stage, write("a.md", ask=True), write("b.md")))
+    action = await waiting(stage)
+    assert (await control.pause(stage.world, on_plan(task))).ok
+    await stage.play()
+    task = await only(stage)
+    assert (task.state, task.why) == (S.PAUSED, PauseReason.WISH)
+    return task, action
+
+
+async def test_a_card_of_a_plan_that_is_made_anew_is_withdrawn(both: Scene):
+    task, action = await paused_before_a_card(both)
+    first, second = steps(task)
+    both.planner.script = [proposes(keep(first), keep(second))]
+    assert (await pressed(both, flow.replan, on_plan(task, text="be brief"))).ok
+    assert (await both.now(action.id)).state is State.CANCELLED
+    assert not (await both.confirm(action)).ok
+    await approved(both, await only(both))
+    await confirmed(both)
+    assert wrote(both) == ["a.md", "b.md"]
+
+
+async def test_a_plan_is_not_made_anew_while_one_of_its_steps_runs(both: Scene):
+    """It was listed as if it had not begun, and *Approve all* ran it a second time."""
+    task, action = await paused_before_a_card(both)
+    both.desk.gate = asyncio.Event()
+    assert (await both.confirm(action)).ok
+    work = asyncio.create_task(both.play())
+    await asyncio.wait_for(both.desk.entered.wait(), 30)
+    assert (await flow.replan(both.world, on_plan(task, text="be brief"))).code == "busy"
+    await finished(both, work)
+    task = await only(both)
+    assert (task.state, states(task), wrote(both)) == (S.PAUSED, [DONE, WAITING], ["a.md"])
+    _, left = steps(task)
+    both.planner.script = [proposes(keep(left))]
+    assert (await pressed(both, flow.replan, on_plan(task, text="be brief"))).ok
+    await approved(both, await only(both))
+    assert wrote(both) == ["a.md", "b.md"]
+
+
+@pytest.mark.parametrize("became", ["well", "breaks the line"])
+async def test_a_plan_is_not_made_anew_before_it_says_what_became_of_its_step(stage: Scene, became: str):
+    task, action = await paused_before_a_card(stage)
+    stage.desk.behave = became
+    assert (await stage.confirm(action)).ok
+    await execute.execute(stage.world, action.id)  # and no run has told the task of it yet
+    unknown = (await stage.now(action.id)).state is State.UNKNOWN
+    assert unknown == (became != "well")
+    said = await pressed(stage, flow.replan, on_plan(task, text="be brief"))
+    assert said.text == (step_action.STEP_UNKNOWN if unknown else step_action.STEP_SUCCEEDED)
+    assert await only(stage) != task
+    assert wrote(stage) == ["a.md"]
 
 
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
