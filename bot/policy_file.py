@@ -15,8 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
-from gate.rules.action import Approvers, CallClass, Json, Risk
+from gate.rules.action import CallClass, Json, Risk
 from gate.rules.always_gated import ALWAYS
+from gate.rules.approvers import Approvers
 from gate.rules.policy import Policy, Rule
 from gate.rules.ports import Tools
 from gate.rules.reviews import Phase, Review

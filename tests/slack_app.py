@@ -23,7 +23,8 @@ from bot.message_streams import Streams
 from bot.slack_messages import Hints
 from bot.slack_users import SlackPeople
 from gate.actions import expiry
-from gate.rules.action import Action, Approvers, Session
+from gate.rules.action import Action, Session
+from gate.rules.approvers import Approvers
 from gate.rules.ids import derive_id
 from gate.rules.jobs import Run
 from gate.rules.planner_port import Call, Mode, Propose

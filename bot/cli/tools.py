@@ -16,7 +16,8 @@ from bot.mcp_connect import connected, named
 from bot.policy_file import load_policy, trusted
 from bot.row_sealing import seal_once
 from bot.settings import Settings
-from gate.rules.action import Approvers, Decision, Json
+from gate.rules.action import Decision, Json
+from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Pin, ToolSpec
@@ -111,7 +112,8 @@ def _approvers(approvers: Approvers, user: str) -> str:
     asker = user or "who asks"
     if not approvers.named and approvers.needed == 1:
         return f"{asker}, alone"
-    named = ", ".join(sorted(approvers.users) + sorted(approvers.groups)) or "any full members"
+    lists = [", ".join(sorted(one.users) + sorted(one.groups)) for one in approvers.lists]
+    named = "; and also one of ".join(lists) or "any full members"
     return f"{approvers.needed} of {named}; never {asker}"
 
 

@@ -11,8 +11,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from gate.rules.action import Action, Approvers, Json, Person, Session
-from gate.rules.permissions import YES, Ruling, account, is_approver
+from gate.rules.action import Action, Json, Person, Session
+from gate.rules.approvers import Approvers
+from gate.rules.permissions import YES, Ruling, account, is_named
 from gate.rules.policy import Policy
 from gate.rules.task import Task
 
@@ -180,7 +181,7 @@ def sees(policy: Policy, token: Token, person: Person | None, subject: Subject) 
 
 def _may_see_action(action: Action | Parties, token: Token, person: Person) -> bool:
     """Whether it is theirs, or theirs to decide. Where any member may, only those of its channel are shown it."""
-    if action.requester == person.id or is_approver(action.approvers, person):
+    if action.requester == person.id or is_named(action.approvers, person):
         return True
     anybody = action.approvers.needed > 1 and not action.approvers.named
     return anybody and not action.private and action.session.channel in token.channels

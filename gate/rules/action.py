@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from gate.rules.action_states import SETTLED, State
+from gate.rules.approvers import Approvers
 
 # Of a row: written by a version without MACs; not as it was written.
 EARLIER, ALTERED = "earlier", "altered"
@@ -76,19 +77,6 @@ class Person:
     @property
     def is_stranger(self) -> bool:
         return self.home != self.team
-
-
-@dataclass(frozen=True, slots=True)
-class Approvers:
-    """Who may decide besides, or instead of, the requester."""
-
-    users: frozenset[str] = frozenset()
-    groups: frozenset[str] = frozenset()
-    needed: int = 1  # distinct people; with named approvers the requester never counts
-
-    @property
-    def named(self) -> bool:
-        return bool(self.users or self.groups)
 
 
 @dataclass(frozen=True, slots=True)

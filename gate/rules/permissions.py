@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gate.rules.action import Action, Approvers, Person, Vote
+from gate.rules.action import Action, Person, Vote
+from gate.rules.approvers import Approvers, Named
 from gate.rules.policy import Policy
 from gate.rules.task import Task
 
@@ -98,7 +99,7 @@ def may(policy: Policy, verb: Verb, action: Action, person: Person | None) -> Ru
     if verb is Verb.CONFIRM:
         return _may_confirm(action, person)
     if verb is Verb.REJECT:
-        rejecting = own or is_approver(action.approvers, person) or admin
+        rejecting = own or is_named(action.approvers, person) or admin
         return YES if rejecting else Ruling(False, f"Only {_in_words(action)} can reject this.")
     if verb is Verb.VOUCH:
         return YES if admin else Ruling(False, "Only an admin can say that a tool only reads.")
@@ -148,7 +149,13 @@ def _instructed(action: Action) -> str:
 
 
 def is_approver(approvers: Approvers, person: Person) -> bool:
-    return person.id in approvers.users or bool(approvers.groups & person.groups)
+    """Whether all rules that name people name this person."""
+    return all(one.includes(person.id, person.groups) for one in approvers.lists)
+
+
+def is_named(approvers: Approvers, person: Person) -> bool:
+    """Whether some rule names this person, who may see it and say no then."""
+    return any(one.includes(person.id, person.groups) for one in approvers.lists)
 
 
 def deciders(action: Action) -> str:
@@ -162,14 +169,20 @@ def _in_words(action: Action, barred: frozenset[str] = frozenset()) -> str:
         if action.approvers.needed > 1:
             return f"{action.approvers.needed} other members of this workspace"
         return f"<@{action.requester}>"
-    named = [f"<@{u}>" for u in sorted(action.approvers.users - barred)]
-    named += [f"<!subteam^{g}>" for g in sorted(action.approvers.groups)]
+    lists = [_mentions(one, barred) for one in action.approvers.lists]
     others = " or ".join(f"<@{u}>" for u in sorted(barred))
-    if not named:
+    if not all(lists):
         return f"an approver other than {others}"
     count = f"{action.approvers.needed} of " if action.approvers.needed > 1 else ""
-    all_named = count + (named[0] if len(named) == 1 else ", ".join(named[:-1]) + " or " + named[-1])
+    all_named = count + " who is also one of ".join(lists)
     return f"{all_named} other than {others}" if others and action.approvers.groups else all_named
+
+
+def _mentions(named: Named, barred: frozenset[str]) -> str:
+    """Whom a rule names, but for these, in Slack's form."""
+    told = [f"<@{u}>" for u in sorted(named.users - barred)]
+    told += [f"<!subteam^{g}>" for g in sorted(named.groups)]
+    return " or ".join(filter(None, [", ".join(told[:-1]), *told[-1:]]))
 
 
 def has_enough_votes(action: Action, votes: Sequence[Vote]) -> bool:

@@ -99,6 +99,7 @@ def with_seal(task_id: str, plan: Plan) -> Plan:
 def rules_hash(definition: str, policy: str, decision: Decision) -> str:
     """Hash over a tool and what the policy says of a call of it, to see whether either has changed."""
     deciders = decision.approvers
+    also = [[sorted(one.users), sorted(one.groups)] for one in deciders.also]
     return digest(
         {
             "definition": definition,
@@ -106,7 +107,7 @@ def rules_hash(definition: str, policy: str, decision: Decision) -> str:
             "verdict": decision.verdict,
             "class": decision.cls,
             "always": decision.always_gated,
-            "approvers": [sorted(deciders.users), sorted(deciders.groups), deciders.needed],
+            "approvers": [sorted(deciders.users), sorted(deciders.groups), deciders.needed, *also],
         }
     )
 

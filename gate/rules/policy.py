@@ -23,7 +23,8 @@ from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_togeth
 from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.arguments.tool_names import words as words
 from gate.arguments.undeclared_arguments import undeclared_argument
-from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
+from gate.rules.action import CallClass, Decision, Json, Risk, Verdict
+from gate.rules.approvers import Approvers, combined
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
 
@@ -45,6 +46,11 @@ BROKEN_PATH = "a path in it holds a tab, a line break or another control charact
 HIDDEN_CARD = (
     "what it reads first, or is given by an earlier step, is private, which hides the card from the approvers that the "
     "policy wants"
+)
+TOO_FEW = (  # the reason, and the rule
+    "several rules name approvers for this, and too few people are named by all of them: ask for it in parts, or ask "
+    "your administrator",
+    "approvers",
 )
 NEGATIONS = frozenset({"not", "if", "else", "oneOf"})  # of a schema
 ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
@@ -297,7 +303,7 @@ def decide(
     if rule == CLAIMED and (not policy.admins or approvers != Approvers()):
         rule = NO_RULE
     risk, private = _risk(spec, cls, rules, asked), any(r.private for r in rules)
-    if refusal := _refusal(policy, spec, rules, channel):  # which is told to nobody else, either
+    if refusal := _refusal(policy, cls, rules, channel):  # which is told to nobody else, either
         return Decision(Verdict.DENY, cls, risk, *refusal, private=private, secret=secret is not None)
     return Decision(
         verdict=VERDICTS[cls],
@@ -462,7 +468,7 @@ def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[CallClass, str, str
     return named, f"the policy says so of every tool of this name (“{best.name}”)", best.name
 
 
-def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str) -> tuple[str, str] | None:
+def _refusal(policy: Policy, cls: CallClass, rules: Sequence[Rule], channel: str) -> tuple[str, str] | None:
     """Reason and rule of a no, or None."""
     denied = next((r for r in rules if r.deny), None)
     if denied:
@@ -475,7 +481,7 @@ def _refusal(policy: Policy, spec: ToolSpec, rules: Sequence[Rule], channel: str
     private, approvers = next((r for r in rules if r.private), None), _approvers(rules)
     if private and (approvers.named or approvers.needed > 1):
         return f"“{private.name}” hides the card from the approvers that the policy wants", private.name
-    return None
+    return TOO_FEW if approvers.are_too_few and cls is not CallClass.READ else None
 
 
 def _risk(spec: ToolSpec, cls: CallClass, rules: Sequence[Rule], asked: Risk | None) -> Risk:
@@ -488,12 +494,4 @@ def _risk(spec: ToolSpec, cls: CallClass, rules: Sequence[Rule], asked: Risk | N
 
 
 def _approvers(rules: Sequence[Rule]) -> Approvers:
-    """Where several rules name approvers, all of them may decide and the highest number counts."""
-    named = [r.approvers for r in rules if r.approvers]
-    if not named:
-        return Approvers()
-    return Approvers(
-        users=frozenset().union(*(a.users for a in named)),
-        groups=frozenset().union(*(a.groups for a in named)),
-        needed=max(a.needed for a in named),
-    )
+    return combined([rule.approvers for rule in rules if rule.approvers])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gate.rules.action import Action, Approvers, Decision, Fact, Json, Outcome, Preview
+from gate.rules.action import Action, Decision, Fact, Json, Outcome, Preview
+from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import leaves, stored_args
 from gate.rules.previews import COVERED, HELD_NOTES, covered_by_facts, measured, text_of
 

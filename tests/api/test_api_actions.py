@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gate.rules.action import Approvers
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.policy import Rule
 from tests.api.api_server import Api, Client
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, CLEO, DORA, GIL, SAM, TEAM

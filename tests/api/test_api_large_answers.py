@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bot.watchdog import Stall
 from gate.rules import canonical_json
 from gate.rules.access import EventFilter
-from gate.rules.action import Affected, Approvers, CallClass, Fact, Json, Preview
+from gate.rules.action import Affected, CallClass, Fact, Json, Preview
+from gate.rules.approvers import Approvers
 from gate.rules.tool import Hints, ToolSpec, Trust
 from gate.rules.tool_offers import OfferedTool
 from handlers.api.action_responses import LISTED

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.rules.action import Approvers
+from gate.rules.approvers import Approvers
 from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
 from tests.api.api_server import Api, Client

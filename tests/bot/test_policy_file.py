@@ -10,8 +10,9 @@ import pytest
 
 from bot import policy_file
 from bot.policy_file import load_policy, trusted
-from gate.rules.action import Approvers, CallClass, Decision, Json, Verdict
+from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
+from gate.rules.approvers import Approvers
 from gate.rules.policy import Policy, decide
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import ToolSpec, Trust

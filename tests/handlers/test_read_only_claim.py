@@ -10,8 +10,9 @@ import pytest
 from gate.actions import edit, read_only_claim
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
-from gate.rules.action import Approvers, CallClass, Ref, Session
+from gate.rules.action import CallClass, Ref, Session
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule, is_only_claimed
 from gate.rules.tool import Hints, Pin, ToolSpec

@@ -12,8 +12,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from gate.rules.action import Action, Approvers, CallClass, Inverse, Json, Preview, Risk, Session, Verdict
+from gate.rules.action import Action, CallClass, Inverse, Json, Preview, Risk, Session, Verdict
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.audit import Entry
 from tests.actions import action_of
 

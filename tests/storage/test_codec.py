@@ -12,18 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gate.rules.action import (
-    Action,
-    Approvers,
-    CallClass,
-    Claim,
-    Inverse,
-    Outcome,
-    Person,
-    Preview,
-    Verdict,
-    Vote,
-)
+from gate.rules.action import Action, CallClass, Claim, Inverse, Outcome, Person, Preview, Verdict, Vote
+from gate.rules.approvers import Approvers
 from gate.rules.audit import Entry
 from gate.rules.jobs import Run
 from gate.rules.planner_port import CallReport, Incoming, Reply, Turn

@@ -26,7 +26,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.action import (
     EARLIER,
     Action,
-    Approvers,
     CallClass,
     Claim,
     Fact,
@@ -39,6 +38,7 @@ from gate.rules.action import (
     Verdict,
 )
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from storage.codec import dumps, loads
 from storage.columns import Choice, Packed, SessionKey, Time, Words
 from storage.database import BadDatabaseUrl, open_engine

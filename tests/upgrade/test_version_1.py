@@ -24,8 +24,9 @@ from bot.job_routes import jobs
 from gate.actions import expiry, resolve_unknown, result_review, undo
 from gate.actions.button_press import TaskPress
 from gate.rules.access import IssuedToken
-from gate.rules.action import Action, Approvers, Ref, Session
+from gate.rules.action import Action, Ref, Session
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.jobs import Run
 from gate.rules.policy import Policy, Rule
 from gate.rules.reviews import Phase, Review

@@ -8,7 +8,6 @@ from typing import Any
 from gate.rules.action import (
     Action,
     Affected,
-    Approvers,
     CallClass,
     Fact,
     Inverse,
@@ -20,6 +19,7 @@ from gate.rules.action import (
     Vote,
 )
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from tests.actions import action_of, but
 from views import payload_check
 from views.block_kit import Message

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gate.rules import batch_receipt
-from gate.rules.action import OWN_CARD, Action, Approvers, CallClass, Fact, Outcome, Ref, Verdict
+from gate.rules.action import OWN_CARD, Action, CallClass, Fact, Outcome, Ref, Verdict
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from tests.actions import but
 from tests.views.samples import DELETE, INVERSE, MOVE, action, buttons, destructive, parts, sent, shown, yes
 from views import buttons as ids_of

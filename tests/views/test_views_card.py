@@ -8,8 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from gate.rules.action import Affected, Approvers, CallClass, Fact, Outcome, Preview, Ref, Risk, Verdict
+from gate.rules.action import Affected, CallClass, Fact, Outcome, Preview, Ref, Risk, Verdict
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from tests.actions import but
 from tests.views.samples import (
     DELETE,

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from gate.rules.action import Approvers, CallClass, Fact, Ref, Verdict, Vote
+from gate.rules.action import CallClass, Fact, Ref, Verdict, Vote
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.grants import MAX_LENGTH, Grant, MatchKind, Pattern, describe_patterns, grant_patterns
 from gate.rules.ports import Note
 from tests.views.samples import MOVE, NOW, action, buttons, destructive, parts, sent, shown

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.action import Approvers, Outcome, Verdict
+from gate.rules.action import Outcome, Verdict
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.audit import Entry, Line
 from gate.rules.ports import Note, UndoEntry
 from gate.rules.task import Flow, PauseReason, StepReview, StepState

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from gate.rules.action import Approvers, Outcome, Verdict
+from gate.rules.action import Outcome, Verdict
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import canonical
 from tests.views.samples import DELETE, action, destructive, done, opened, parts, shown, yes
 from views import modals

@@ -11,8 +11,9 @@ import pytest
 from gate.actions import button_press, edit, execute, reissue, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
-from gate.rules.action import Approvers, CallClass, Risk
+from gate.rules.action import CallClass, Risk
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.permissions import Verb
 from gate.rules.planner_port import Call, CancelPending, Propose
 from gate.rules.policy import Rule

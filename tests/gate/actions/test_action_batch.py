@@ -16,8 +16,9 @@ from gate.actions.batch import GroupPress
 from gate.arguments.canonical_targets import Targets
 from gate.rules import batch_receipt
 from gate.rules import jobs as runs
-from gate.rules.action import OWN_CARD, Action, Approvers, Ref
+from gate.rules.action import OWN_CARD, Action, Ref
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.messages import PART
 from gate.rules.planner_port import Call, Mode, Propose, Turn
 from gate.rules.policy import Rule

@@ -12,8 +12,9 @@ from gate.actions import claim_click, edit
 from gate.actions.action_versions import lease_record
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, Prepared, prepare
-from gate.rules.action import Action, Approvers, CallClass, Risk
+from gate.rules.action import Action, CallClass, Risk
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.jobs import for_owner
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule
@@ -248,6 +249,22 @@ async def test_named_approvers_decide_and_the_requester_does_not(stage: Scene):
     assert (await stage.confirm(action, CLEO)).code == "confirmed"
     await stage.play()
     assert len(stage.desk.calls) == 1
+
+
+async def test_whom_only_one_of_two_rules_names_may_reject_and_not_confirm(stage: Scene):
+    stage.rule(Rule("ops", ("desk.write",), approvers=Approvers(groups=frozenset({"S_OPS"}))))
+    stage.rule(Rule("some", ("desk.write",), approvers=Approvers(users=frozenset({CLEO, BEN}))))
+    stage.rule(Rule("Ben", ("desk.write",), approvers=Approvers(users=frozenset({BEN}))))
+    action = await stage.prepare(path="a.md", content="hello")
+    with nothing_ran(stage):
+        said = await stage.confirm(action, CLEO)
+        assert (said.code, f"<!subteam^S_OPS> who is also one of <@{BEN}>" in said.text) == (
+            "not_allowed",
+            True,
+        )
+    assert (await stage.confirm(action, BEN)).code == "confirmed"
+    other = await stage.prepare(path="b.md", content="hello")
+    assert (await claim_click.reject(stage.world, stage.press(other, CLEO))).ok
 
 
 async def test_a_vote_for_a_version_does_not_count_for_the_next(stage: Scene):

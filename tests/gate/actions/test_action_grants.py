@@ -13,8 +13,9 @@ from gate.actions import execute, grants, undo
 from gate.actions.button_press import Press, PressResult
 from gate.actions.grants import GrantOffer
 from gate.actions.prepare import CallRequest, prepare
-from gate.rules.action import Action, Approvers
+from gate.rules.action import Action
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.grants import Grant, describe_patterns
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule

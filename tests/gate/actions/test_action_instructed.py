@@ -9,8 +9,9 @@ import pytest
 
 from gate.actions import claim_click, execute, reissue
 from gate.actions.button_press import PressResult
-from gate.rules.action import Action, Approvers, Vote
+from gate.rules.action import Action, Vote
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.planner_port import Call, Incoming, Propose
 from gate.rules.policy import Rule
 from gate.tasks import steer

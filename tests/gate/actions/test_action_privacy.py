@@ -17,9 +17,10 @@ from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
 from gate.arguments.canonical_targets import Targets
-from gate.rules.action import Action, Approvers
+from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
+from gate.rules.approvers import Approvers
 from gate.rules.audit import READ_ALONE, Entry
 from gate.rules.planner_port import Call, Propose
 from gate.rules.policy import Rule

@@ -30,8 +30,9 @@ from bot.job_routes import jobs
 from gate.actions import claim_click, edit, expiry, reissue, resolve_unknown, undo
 from gate.actions.button_press import Press, PressResult
 from gate.actions.prepare import CallRequest, prepare
-from gate.rules.action import Action, Approvers, Person, Ref, Verdict
+from gate.rules.action import Action, Person, Ref, Verdict
 from gate.rules.action_states import FINAL, SETTLED, State
+from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import canonical, parse
 from gate.rules.jobs import Run
 from gate.rules.permissions import Verb

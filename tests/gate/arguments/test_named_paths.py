@@ -10,7 +10,8 @@ import pytest
 
 from gate.arguments.canonical_targets import Root, Targets
 from gate.arguments.named_paths import names_of_others, names_of_paths, told_apart
-from gate.rules.action import Approvers, CallClass, Json, Verdict
+from gate.rules.action import CallClass, Json, Verdict
+from gate.rules.approvers import Approvers
 from gate.rules.gated_files import MOST_FILES, Gated, Readers, gated_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Recipe, ToolSpec, Trust

@@ -23,7 +23,8 @@ from gate.rules.access import (
     session_for_token,
     visible_action,
 )
-from gate.rules.action import Approvers, Person, Session
+from gate.rules.action import Person, Session
+from gate.rules.approvers import Approvers
 from gate.rules.permissions import Ruling, Verb, may
 from gate.rules.policy import Policy
 from tests.actions import but

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.action import Approvers, CallClass, Outcome, Preview, Risk, Session, Verdict
+from gate.rules.action import CallClass, Outcome, Preview, Risk, Session, Verdict
+from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import canonical
 from gate.rules.grants import (
     MAX_LENGTH,

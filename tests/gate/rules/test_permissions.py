@@ -8,8 +8,9 @@ from itertools import combinations
 
 import pytest
 
-from gate.rules.action import Action, Approvers, CallClass, Person, Preview, Risk, Session, Verdict, Vote
+from gate.rules.action import Action, CallClass, Person, Preview, Risk, Session, Verdict, Vote
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers, Named
 from gate.rules.permissions import Verb, account, deciders, has_enough_votes, may
 from gate.rules.policy import Policy
 from tests.actions import action_of
@@ -139,6 +140,8 @@ def test_who_decides_is_said_with_mentions() -> None:
     assert deciders(action(Approvers(frozenset({"U1"})))) == "<@U1>"
     many = Approvers(frozenset({"U2", "U1"}), frozenset({"S1"}), 2)
     assert deciders(action(many)) == "2 of <@U1>, <@U2> or <!subteam^S1>"
+    both = replace(many, also=(Named(groups=frozenset({"S2"})),))
+    assert deciders(action(both)) == "2 of <@U1>, <@U2> or <!subteam^S1> who is also one of <!subteam^S2>"
 
 
 def test_who_said_what_is_to_be_done_does_not_count_alone() -> None:

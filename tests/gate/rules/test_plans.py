@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.rules import plans
-from gate.rules.action import Action, Approvers, CallClass, Json, Preview, Risk, Session, Verdict
+from gate.rules.action import Action, CallClass, Json, Preview, Risk, Session, Verdict
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.confidence import Confidence
 from gate.rules.plan_changes import BadChange, StepChange, apply_changes, rebuilt_plan
 from gate.rules.planner_port import Call, ProposedStep

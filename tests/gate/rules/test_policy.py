@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.rules.action import Approvers, CallClass, Decision, Json, Risk, Verdict
+from gate.rules.action import CallClass, Decision, Json, Person, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
+from gate.rules.approvers import Approvers
+from gate.rules.permissions import is_approver, is_named
 from gate.rules.policy import CLASS_ORDER, RISK_ORDER, Policy, Rule, decide, words
 from gate.rules.rule_changes import needs_new_yes
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
@@ -199,10 +201,35 @@ def test_channels_are_those_of_the_rule_and_of_the_policy() -> None:
     assert decided(tool(), channel="C1", channels=("C1",)).verdict is Verdict.CONFIRM
 
 
-def test_approvers_of_several_rules_join_and_the_highest_number_counts() -> None:
-    one = on_s(approvers=Approvers(frozenset({"U1"}), frozenset(), 1))
-    two = on_s(approvers=Approvers(frozenset(), frozenset({"S1"}), 2))
-    assert decided(tool(), one, two).approvers == Approvers(frozenset({"U1"}), frozenset({"S1"}), 2)
+def test_whoever_decides_is_named_by_each_rule_that_names_approvers() -> None:
+    """A call that a milder rule is about as well is not decided by those whom that one names alone."""
+    infra = on_s("infra", approvers=Approvers(frozenset({"U1"}), frozenset({"SINFRA"}), 2))
+    docs = on_s("docs", approvers=Approvers(groups=frozenset({"SDOCS"})))
+    found = decided(tool(), infra, docs).approvers
+    assert found.needed == 2
+    assert decided(tool(), docs, infra).approvers.needed == 2
+    for groups, may in (("SINFRA", False), ("SDOCS", False), ("SINFRA SDOCS", True)):
+        person = Person("T1", "U9", groups=frozenset(groups.split()))
+        assert is_approver(found, person) == may
+        assert is_named(found, person)
+    assert not is_named(found, Person("T1", "U9"))
+
+
+def test_a_list_of_approvers_that_holds_another_adds_nothing() -> None:
+    anybody = on_s("all", approvers=Approvers(frozenset({"U1", "U2"}), frozenset({"S1"})))
+    some = on_s("some", approvers=Approvers(groups=frozenset({"S1"}), needed=2))
+    four = on_s("four eyes", approvers=Approvers(needed=3))
+    assert decided(tool(), anybody, some, four).approvers == Approvers(groups=frozenset({"S1"}), needed=3)
+
+
+def test_a_change_is_refused_where_rules_name_nobody_in_common() -> None:
+    one, two = (on_s(user, approvers=Approvers(frozenset({user, "U3"}))) for user in ("U1", "U2"))
+    assert decided(tool(), one, two).verdict is Verdict.CONFIRM
+    three = on_s("three", approvers=Approvers(frozenset({"U4"})))
+    assert (decided(tool(), one, three).verdict, decided(tool(), one, three).rule) == (
+        Verdict.DENY,
+        "approvers",
+    )
 
 
 @pytest.mark.parametrize("approvers", [Approvers(frozenset({"U1"})), Approvers(needed=2)])

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gate.rules.action import Action, Affected, Approvers, Fact, Preview, Proposal
+from gate.rules.action import Action, Affected, Fact, Preview, Proposal
+from gate.rules.approvers import Approvers, Named
 from gate.rules.receipt import digest, intact, receipt
 from tests.actions import but
 from tests.storage.samples import action, any_of
@@ -22,7 +23,9 @@ OTHERS = {"revision", "state", "created_at", "origin", "receipt", "flaw"} | {
 SHOWN = but(
     action(),
     phrase="delete a.md 7F3K",
-    approvers=Approvers(frozenset({"U2"}), frozenset({"S1"}), 2),
+    approvers=Approvers(
+        frozenset({"U2"}), frozenset({"S1"}), 2, (Named(frozenset({"U3"}), frozenset({"S2"})),)
+    ),
     preview=Preview("Delete a.md", "Delete", (Fact("path", "a.md"),), affected=(Affected("a.md", 1),)),
 )
 

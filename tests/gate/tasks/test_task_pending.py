@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import undo
-from gate.rules.action import Approvers, Session
+from gate.rules.action import Session
+from gate.rules.approvers import Approvers
 from gate.rules.messages import permalink
 from gate.rules.policy import Rule
 from gate.rules.task_states import TaskState as S

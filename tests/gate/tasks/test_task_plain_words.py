@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 
 from gate.actions import edit
-from gate.rules.action import Approvers
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.planner_port import Call, Implement, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.ports import Note, Posted

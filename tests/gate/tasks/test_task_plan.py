@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gate.actions.action_versions import TOO_LONG
-from gate.rules.action import Approvers, CallClass, Verdict
+from gate.rules.action import CallClass, Verdict
+from gate.rules.approvers import Approvers
 from gate.rules.plan_room import LEFT_OUT
 from gate.rules.planner_port import Call, Clarify, Done, Incoming, Mode, Propose, ProposedStep, Say
 from gate.rules.policy import Rule

@@ -23,8 +23,9 @@ from bot.job_routes import jobs
 from gate.actions import claim_click, expiry, reissue, resolve_unknown
 from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules import plans
-from gate.rules.action import Action, Approvers, CallClass, Ref
+from gate.rules.action import Action, CallClass, Ref
 from gate.rules.action_states import FINAL, State
+from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import parse
 from gate.rules.jobs import Run
 from gate.rules.planner_port import (

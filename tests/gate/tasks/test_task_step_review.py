@@ -221,7 +221,7 @@ async def test_what_is_not_reviewed_leaves_no_record_and_no_event(stage: Scene):
 
 # promise: REVIEW-17
 async def test_each_of_several_approvers_leaves_a_record_and_the_last_resumes(stage: Scene):
-    from gate.rules.action import Approvers
+    from gate.rules.approvers import Approvers
 
     stage.rule(Rule("two", ("desk.write",), approvers=Approvers(needed=2)))
     task, action = await before(stage)

@@ -10,8 +10,9 @@ import pytest
 from gate.actions import claim_click, edit, grants
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import CallRequest, prepare
-from gate.rules.action import Action, Approvers
+from gate.rules.action import Action
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.plan_changes import StepChange
 from gate.rules.planner_port import (
