@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gate.arguments.canonical_targets import argument_variants, reported_forms, touched, without_roots
+from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import holders, in_any_letters
 from gate.arguments.identifiers import Ids
 from gate.arguments.named_paths import as_arguments, told_apart, with_paths
@@ -28,6 +29,7 @@ class CallForms:
     reported: Sequence[str]
     inner: Sequence[str]
     holders: Sequence[str] = ()
+    apart: FormsApart = field(default_factory=FormsApart)
 
     @classmethod
     def of(cls, spec: ToolSpec, given: Sequence[Json]) -> CallForms:
@@ -49,9 +51,9 @@ class CallForms:
     def held_against(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
     ) -> Iterator[Json]:
-        """Those that a rule with this schema and these texts sees."""
-        yield from self.forms
-        yield from () if spares_absolute else self.relative
+        """Those that a rule with this schema and these texts sees, one of each kind that it tells apart."""
+        forms = self.forms if spares_absolute else self.every
+        yield from self.apart.longest_of_each(schema, texts, forms)
         told = self.reported if spares_absolute else [*self.reported, *self.inner]
         yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told)) if schema else ()
 
@@ -73,4 +75,6 @@ class CallForms:
             [form for one in some if (form := ids.form(one)) is not None]
             for some in (self.given, self.forms, self.relative)
         )
-        return CallForms(self.spec, given, forms, relative, self.reported, self.inner) if forms else None
+        if not forms:
+            return None
+        return CallForms(self.spec, given, forms, relative, self.reported, self.inner, apart=self.apart)

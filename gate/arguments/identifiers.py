@@ -34,26 +34,41 @@ class Ids:
         self.ways = [tuple(name.replace("[]", "").split(".")) for name in names]
         self.known: dict[str, str] = {}  # each id that was met, and its form
         self.given = set[str]()  # the arguments that were met
+        # Each of these that was met, with what it became: forms of a call share those that differ in nothing.
+        self.folded: dict[tuple[str, str | int], tuple[Json, Json, bool]] = {}
 
     def form(self, args: Json) -> Json:
         """The arguments with their ids in one form for all that the service takes for the same; None where they have
         none. Some servers take an object as JSON in a text, too."""
         if not self.ways or not isinstance(args, Mapping):
             return None
-        opened = {way[0]: _opened(args[way[0]]) for way in self.ways if way[0] in args}
-        made: Json = {**args, **opened}
-        self.given.update(opened)
-        met = list[str]()
+        met = {
+            name: self._fold(name, args[name]) for name in {way[0]: None for way in self.ways} if name in args
+        }
+        self.given.update(met)
+        return (
+            {**args, **{name: one for name, (one, _) in met.items()}}
+            if any(has for _, has in met.values())
+            else None
+        )
 
-        def change(text: str) -> str:
-            met.append(text)
-            if text not in self.known:
-                self.known[text] = fold(text)
-            return self.known[text]
+    def _fold(self, name: str, value: Json) -> tuple[Json, bool]:
+        """An argument with its ids in that form, and whether it has any."""
+        key = name, value if isinstance(value, str) else id(value)
+        if key not in self.folded:
+            made, met = _opened(value), list[str]()
 
-        for way in self.ways:
-            made = _mapped(made, way, change)
-        return made if met else None
+            def change(text: str) -> str:
+                met.append(text)
+                if text not in self.known:
+                    self.known[text] = fold(text)
+                return self.known[text]
+
+            for way in self.ways:
+                if way[0] == name:
+                    made = _mapped(made, way[1:], change)
+            self.folded[key] = value, made, bool(met)
+        return self.folded[key][1:]
 
     def texts(self, others: Iterable[str]) -> Iterator[str]:
         """What patterns are searched in besides `others`, the texts of the arguments: ids in either case, and UUIDs and

@@ -75,10 +75,18 @@ def told_apart(schema: Json, patterns: Sequence[str], texts: Collection[str]) ->
 
 def kind_of(schema: Json, patterns: Sequence[str]) -> Callable[[str], Hashable]:
     """What a schema and patterns can see of a text: they hold of both or of neither of two for which it is the same."""
-    said = [*_leaves(schema)]
-    of_schema = (value for key, value in said if key == "pattern" and isinstance(value, str))
-    searches = [searching(pattern) for pattern in dict.fromkeys((*patterns, *of_schema))]
-    words = frozenset(value for _, value in said if isinstance(value, str))
+    said = [*_said(schema)]
+    if any(key == "uniqueItems" for key, _ in said):  # which compares texts with one another
+        return str
+    of_values = [value for key, value in said if key == "pattern" and isinstance(value, str)]
+    of_names = [
+        name
+        for key, value in said
+        if key == "patternProperties" and isinstance(value, Mapping)
+        for name in value
+    ]
+    searches = [searching(pattern) for pattern in dict.fromkeys((*patterns, *of_values, *of_names))]
+    words = frozenset(one for pair in said for one in pair if isinstance(one, str))
     lengths = [
         value for key, value in said if key in ("minLength", "maxLength") and isinstance(value, int | float)
     ]
@@ -93,16 +101,15 @@ def kind_of(schema: Json, patterns: Sequence[str]) -> Callable[[str], Hashable]:
     return kind
 
 
-def _leaves(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
-    """Every value in a schema that is no list or object, with its key; in a list with none."""
+def _said(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
+    """Every value in a schema, at any depth, with its key; in a list with none."""
+    yield key, value
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _leaves(inner, name)
+            yield from _said(inner, name)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _leaves(inner)
-    else:
-        yield key, value
+            yield from _said(inner)
 
 
 def without_missing(
