@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gate.arguments.canonical_targets import argument_variants, reported_forms, touched, without_roots
 from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import holders, in_any_letters
-from gate.arguments.identifiers import Ids
+from gate.arguments.identifiers import Ids, ids_in_lists
 from gate.arguments.named_paths import as_arguments, told_apart, with_paths
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
@@ -40,9 +40,10 @@ class CallForms:
         files = [path for one in given for path in touched(targets, one)] if inside else []
         held = holders(files, inside)
         told = [*reported, *held]
+        listed = [form for one in given for form in ids_in_lists(spec.recipe.names_of_ids, one)]
         others = (form for one in given for form in argument_variants(targets, one, False, told))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
-        return cls(spec, given, [*given, *others], relative, reported, inner, held)
+        return cls(spec, given, [*given, *listed, *others], relative, reported, inner, held)
 
     @property
     def every(self) -> list[Json]:
@@ -69,10 +70,17 @@ class CallForms:
             for args in with_paths(one, targets.inside, told_apart(folded, texts, self.holders)):
                 yield folded, args
 
-    def with_ids(self, ids: Ids) -> CallForms | None:
-        """The same with their ids in the form that these are compared in; None where they have none."""
+    def with_ids(self, ids: Ids) -> list[CallForms]:
+        """The same with their ids in the forms that these are compared in; none where they have none."""
+        made = self._with_ids(ids, False)
+        if made is None:
+            return []
+        bare = self._with_ids(ids, True) if ids.has_uuids else None
+        return [made, bare] if bare else [made]
+
+    def _with_ids(self, ids: Ids, bare: bool) -> CallForms | None:
         given, forms, relative = (
-            [form for one in some if (form := ids.form(one)) is not None]
+            [form for one in some if (form := ids.form(one, bare)) is not None]
             for some in (self.given, self.forms, self.relative)
         )
         if not forms:

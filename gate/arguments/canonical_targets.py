@@ -22,6 +22,8 @@ from gate.arguments.text_forms import (
     address,
     identifier,
     is_url,
+    names_beyond,
+    names_too_many_files,
     path_variants,
     text_variants,
     without_root,
@@ -179,10 +181,15 @@ def _inside(parts: Sequence[str], roots: Sequence[Root]) -> list[str] | None:
     return None
 
 
-def has_too_deep_json(targets: Targets | None, args: Json) -> bool:
-    """Whether arguments hold JSON in more layers of texts, or with more levels, than are gone through: nobody knows
-    what they say. Of those that hold words only JSON as a whole counts, since only that is opened."""
-    if targets is not None or not isinstance(args, Mapping):
+def is_beyond_search(targets: Targets | None, args: Json) -> bool:
+    """Whether nobody knows all that arguments say: they hold JSON in more layers of texts, or with more levels, than
+    are gone through, or name more files in one text than are looked at. Of those that hold words only JSON as a whole
+    counts, since only that is opened."""
+    if not isinstance(args, Mapping):
+        return False
+    if any(names_too_many_files(text) for text, of in _texts(targets, args) if of is not address):
+        return True
+    if targets is not None:
         return False
     opened = (
         value for key, value in args.items() if not _is_prose(key, value) or is_json(value, too_deep=True)
@@ -314,12 +321,13 @@ def with_parsed_json(args: Mapping[str, Json]) -> Mapping[str, Json]:
     return args if opened == args else opened
 
 
-def words_in_json(targets: Targets | None, args: Json) -> list[Json]:
-    """What arguments that hold words say where these are JSON as a whole, as which some servers take a title. They name
-    no files by it."""
+def words_beside(targets: Targets | None, args: Json) -> list[Json]:
+    """What arguments say besides their forms: those that hold words, where these are JSON as a whole, as which some
+    servers take a title; and of lists in one text the names that are more than have forms. They name no files by it."""
     if targets is not None or not isinstance(args, Mapping):
         return []
-    return [parsed(value) for key, value in args.items() if _is_prose(key, value) and is_json(value)]
+    words = [parsed(value) for key, value in args.items() if _is_prose(key, value) and is_json(value)]
+    return [*words, *(list(names_beyond(text)) for text, _ in _texts(None, args))]
 
 
 def _pick(forms: Sequence[str], number: int) -> str:

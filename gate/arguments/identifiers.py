@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from gate.arguments.json_texts import BEGINS, DEEPEST_JSON, whole_number
-from gate.arguments.text_forms import visible_text
+from gate.arguments.json_texts import BEGINS, DEEPEST_JSON, is_json, whole_number
+from gate.arguments.pattern_search import found_in_any_case, in_any_case
+from gate.arguments.text_forms import BLANKS, LISTED, MOST_NAMES, visible_text
 from gate.rules.action import Json
 
 UUID = re.compile(
     r"([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})", re.IGNORECASE
 )
-FLAGS = re.compile(r"\(\?[a-zA-Z]+\)")  # of a whole pattern, which begins with them
-LONGEST_OTHER = 200  # characters of a text in no argument with ids that is searched in upper case, too
+LONGEST_OTHER = 2_000  # characters of a text in no argument with ids that is searched in any letters, too
 # Keywords of JSON Schema with schemas by name: of the same value, or of one that a reference leads to
 OF_THE_SAME, DEFINITIONS = frozenset({"dependentSchemas"}), frozenset({"$defs", "definitions"})
 OF_THE_REST = frozenset({"additionalProperties", "unevaluatedProperties"})
@@ -35,15 +35,17 @@ class Ids:
         self.known: dict[str, str] = {}  # each id that was met, and its form
         self.given = set[str]()  # the arguments that were met
         # Each of these that was met, with what it became: forms of a call share those that differ in nothing.
-        self.folded: dict[tuple[str, str | int], tuple[Json, Json, bool]] = {}
+        self.folded: dict[tuple[str, bool, str | int], tuple[Json, Json, bool]] = {}
 
-    def form(self, args: Json) -> Json:
-        """The arguments with their ids in one form for all that the service takes for the same; None where they have
-        none. Some servers take an object as JSON in a text, too."""
+    def form(self, args: Json, bare: bool = False) -> Json:
+        """The arguments with their ids in one form for all that the service takes for the same, `bare`: UUIDs without
+        dashes; None where they have none. Some servers take an object as JSON in a text, too."""
         if not self.ways or not isinstance(args, Mapping):
             return None
         met = {
-            name: self._fold(name, args[name]) for name in {way[0]: None for way in self.ways} if name in args
+            name: self._fold(name, args[name], bare)
+            for name in {way[0]: None for way in self.ways}
+            if name in args
         }
         self.given.update(met)
         return (
@@ -52,9 +54,9 @@ class Ids:
             else None
         )
 
-    def _fold(self, name: str, value: Json) -> tuple[Json, bool]:
+    def _fold(self, name: str, value: Json, bare: bool) -> tuple[Json, bool]:
         """An argument with its ids in that form, and whether it has any."""
-        key = name, value if isinstance(value, str) else id(value)
+        key = name, bare, value if isinstance(value, str) else id(value)
         if key not in self.folded:
             made, met = _opened(value), list[str]()
 
@@ -62,7 +64,7 @@ class Ids:
                 met.append(text)
                 if text not in self.known:
                     self.known[text] = fold(text)
-                return self.known[text]
+                return without_dashes(self.known[text]) if bare else self.known[text]
 
             for way in self.ways:
                 if way[0] == name:
@@ -70,17 +72,20 @@ class Ids:
             self.folded[key] = value, made, bool(met)
         return self.folded[key][1:]
 
-    def texts(self, others: Iterable[str]) -> Iterator[str]:
-        """What patterns are searched in besides `others`, the texts of the arguments: ids in either case, and UUIDs and
-        short texts wherever they stand."""
-        for text in self.known.values():
-            yield from (text, text.upper())
-        for text in others if self.ways else ():
-            if len(text) <= LONGEST_OTHER:
-                yield text.upper()
-            if 32 <= len(text) <= 50 and UUID.fullmatch(text.strip()):
-                bare = fold(text).replace("-", "")
-                yield from (fold(text), bare, fold(text).upper(), bare.upper())
+    def found(self, patterns: Collection[str], others: Iterable[str]) -> set[str]:
+        """Those of the patterns that are found, in whatever letters, in an id, with its dashes and without, or in a
+        short one of `others`, the texts of the arguments."""
+        if not self.ways:
+            return set()
+        short = [text for text in others if len(text) <= LONGEST_OTHER]
+        uuids = [one for text in short if 32 <= len(text) <= 50 and UUID.fullmatch(one := fold(text))]
+        ids = {*self.known.values(), *uuids}
+        return found_in_any_case(patterns, [*ids, *map(without_dashes, ids), *short])
+
+    @property
+    def has_uuids(self) -> bool:
+        """Whether some id that was met is a UUID, which patterns may want without its dashes."""
+        return any(map(UUID.fullmatch, self.known.values()))
 
     def schema(self, schema: Json) -> Json:
         """A schema that holds for the arguments that were met, in that form. What it says of anything else stays as it
@@ -93,6 +98,11 @@ def fold(text: str) -> str:
     plain = " ".join(visible_text(text).split()).casefold()
     parts = UUID.fullmatch(plain)
     return "-".join(parts.groups()) if parts else plain
+
+
+def without_dashes(text: str) -> str:
+    """A folded id without the dashes of a UUID."""
+    return text.replace("-", "") if UUID.fullmatch(text) else text
 
 
 def _folded(schema: Json, ways: Ways) -> Json:
@@ -109,7 +119,7 @@ def _folded_keyword(key: str, value: Json, ways: Ways) -> Json:
     if isinstance(value, Mapping):
         return _folded_schemas(key, value, ways)
     if key == "pattern":
-        return _in_any_case(value) if () in ways else value
+        return in_any_case(value) if () in ways else value
     if isinstance(value, list):
         return _either(value, ways) if key == "enum" else [_folded(one, ways) for one in value]
     return value
@@ -144,21 +154,14 @@ def _either(values: Sequence[Json], ways: Ways) -> list[Json]:
     return made
 
 
-def _in_any_case(pattern: str) -> str:
-    flags = FLAGS.match(pattern)
-    if flags is None:
-        return f"(?i:{pattern})"
-    return f"{flags[0][:-1]}i){pattern[flags.end() :]}"
-
-
 def _opened(value: Json) -> Json:
     """What a text of JSON says that has more in it, also where that is a text of JSON again."""
     inside = value
     for _ in range(DEEPEST_JSON):
-        if not isinstance(inside, str) or not inside.lstrip().startswith(BEGINS):
+        if not isinstance(inside, str) or not (bare := inside.strip(BLANKS)).startswith(BEGINS):
             break
         try:
-            inside = json.loads(inside, parse_int=whole_number)
+            inside = json.loads(bare, parse_int=whole_number, strict=False)
         except (ValueError, RecursionError):
             break
     return inside if isinstance(inside, (list, dict)) else value
@@ -173,3 +176,22 @@ def _mapped(value: Json, steps: Sequence[str], change: Callable[[str], str]) -> 
     if isinstance(value, Mapping) and steps[0] in value:
         return {**value, steps[0]: _mapped(value[steps[0]], steps[1:], change)}
     return value
+
+
+def ids_in_lists(names: Sequence[str], args: Json) -> Iterator[Json]:
+    """The arguments with each entry in the place of a list of ids in one text, such as `OPS-1, HR-2`: servers leave out
+    what is empty in it."""
+    for name in names:
+        for entry in _entries(args.get(name)) if isinstance(args, Mapping) else ():
+            yield {**args, name: entry}
+
+
+def too_many_ids(names: Sequence[str], args: Json) -> bool:
+    """Whether a list of ids in one text has more of them than are looked at."""
+    return isinstance(args, Mapping) and any(len(_entries(args.get(name))) > MOST_NAMES for name in names)
+
+
+def _entries(value: Json) -> list[str]:
+    if not isinstance(value, str) or not LISTED.search(value) or is_json(value):
+        return []
+    return list(dict.fromkeys(filter(None, map(str.strip, LISTED.split(value)))))

@@ -10,6 +10,7 @@ from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
 JOINED = frozenset({"allOf", "anyOf"})  # of a schema
+NEGATIONS = frozenset({"not", "if", "else", "oneOf"})
 
 
 def names_of_paths(spec: ToolSpec) -> tuple[str, ...]:
@@ -99,6 +100,11 @@ def kind_of(schema: Json, patterns: Sequence[str]) -> Callable[[str], Hashable]:
         )
 
     return kind
+
+
+def spares_some(schema: Json) -> bool:
+    """Whether a schema may hold because a value is not what it says."""
+    return any(key in NEGATIONS for key, _ in _said(schema))
 
 
 def _said(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:

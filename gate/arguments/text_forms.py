@@ -41,6 +41,7 @@ LISTED = re.compile(r"[,;\r\n\u3001]")  # between all of them
 ENTRY = re.compile(r"[^\s=(){}<>\"'`]{1,300}|\{[^\s=(){}<>\"'`]{1,300}\}")
 # Names in one text that the rules of operators are held against; forms of it, beyond which a call is refused
 MOST_NAMES, MOST_FORMS = 700, 2_001
+SHORTEST_OF_MANY = 2 * MOST_NAMES  # characters
 ROOT = re.compile(r"(?:\.?[/\\])+")
 ARCHIVE = re.compile(
     r"(?i)\.(zip|jar|war|ear|apk|aar|whl|egg|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar|cab|iso|cpio|docx|xlsx|pptx)[!#?>|*]{1,3}"
@@ -196,6 +197,20 @@ def _listed(text: str) -> Iterator[str]:
     yield from secret_names(text)
 
 
+@Remembered
+def names_beyond(text: str) -> tuple[str, ...]:
+    """All names in a text, as it is and decoded, of which more are in it than have forms."""
+    if len(text) < SHORTEST_OF_MANY:
+        return ()
+    found = [dict.fromkeys(_names(one)) for one in versions(text)]
+    return tuple(dict.fromkeys(chain.from_iterable(one for one in found if len(one) > MOST_NAMES)))
+
+
+def names_too_many_files(text: str) -> bool:
+    """Whether more of the names in a text look like paths than have forms."""
+    return sum(map(looks_like_path, names_beyond(text))) > MOST_NAMES
+
+
 def _names(text: str) -> Iterator[str]:
     """The entries of a list in one text, on lines or between separators, and names in other notations. What has a
     blank, a bracket or an assignment between two separators is no list, but code or prose. What JSON says is looked at
@@ -206,7 +221,7 @@ def _names(text: str) -> Iterator[str]:
     if more and first.split() == [first]:
         yield first
     entries = [entry for each in LISTED.split(text) if (entry := each.strip())]
-    if len(entries) > 1 and all(map(ENTRY.fullmatch, entries)):
+    if LISTED.search(text) and all(map(ENTRY.fullmatch, entries)):
         yield from filter(_is_whole, entries)
     if "\\\\" in text or not is_json(text):  # JSON in JSON in JSON is looked at as it is, too
         yield from path_names(text)

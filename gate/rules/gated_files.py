@@ -305,10 +305,10 @@ def _beside_arguments(
     args, paths = readers.args, {steps_to(name)[0] for names in places for name in names}
     ids = Ids(tuple(dict.fromkeys(name for one in readers.tools for name in one.recipe.names_of_ids)))
     ids.form(args)
-    in_ids = [*ids.texts(texts_of(args))]
+    in_ids = ids.found(rule.texts, texts_of(args))
 
     def fits(given: Json, schema: Json, of_ids: Json) -> bool:
-        if len(found_patterns(rule.texts, [*texts_of(given), *in_ids])) < len({*rule.texts}):
+        if not in_ids.union(found_patterns(rule.texts, [*texts_of(given)])).issuperset(rule.texts):
             return False
         same = ids.form(given)
         return schema is None or matches(schema, given) or (same is not None and matches(of_ids, same))

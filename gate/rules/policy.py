@@ -14,17 +14,27 @@ from gate.arguments.canonical_targets import (
     Targets,
     content_paths,
     has_broken_path,
-    has_too_deep_json,
+    is_beyond_search,
     too_many_targets,
-    words_in_json,
+    words_beside,
 )
-from gate.arguments.identifiers import Ids
+from gate.arguments.identifiers import Ids, too_many_ids
+from gate.arguments.named_paths import NEGATIONS, spares_some
 from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.arguments.tool_names import words as words
 from gate.arguments.undeclared_arguments import undeclared_argument
 from gate.rules.action import CallClass, Decision, Json, Risk, Verdict
 from gate.rules.approvers import Approvers, combined
+from gate.rules.policy_reasons import (
+    BROKEN_PATH,
+    ELSEWHERE,
+    FOLLOWS_LINKS,
+    HIDDEN_CARD,
+    TOO_FEW,
+    TOO_MANY,
+    UNDECLARED,
+)
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec, Trust
 
@@ -35,24 +45,6 @@ CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DES
 CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
 NO_RULE = "no rule"
 UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
-TOO_MANY = (  # the reason, and the rule
-    "its arguments hold more texts that could be file names or addresses, or deeper JSON, than can be checked for one "
-    "call: name fewer at a time, without {braces}, %-codes and characters that stand for several",
-    "too many names",
-)
-FOLLOWS_LINKS = "its server follows links and does not say where they lead"
-UNDECLARED = "the tool says nothing of its argument “{name}”, so nobody knows what that does"
-BROKEN_PATH = "a path in it holds a tab, a line break or another control character, which some leave out"
-HIDDEN_CARD = (
-    "what it reads first, or is given by an earlier step, is private, which hides the card from the approvers that the "
-    "policy wants"
-)
-TOO_FEW = (  # the reason, and the rule
-    "several rules name approvers for this, and too few people are named by all of them: ask for it in parts, or ask "
-    "your administrator",
-    "approvers",
-)
-NEGATIONS = frozenset({"not", "if", "else", "oneOf"})  # of a schema
 ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = dict(zip(CLASS_ORDER, (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.HIGH), strict=True))
@@ -132,8 +124,9 @@ class Rule:
 
 # In place of those that only gate, where there is more text than is searched for them
 UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
-# Where nobody knows what the arguments say
-DEEP_JSON = Rule("deep JSON", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
+# Where nobody knows what the arguments say; where a rule wants more than the phrase that these ask for, it is refused
+BEYOND_SEARCH = Rule("more than is searched", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
+UNCLEAR = {BEYOND_SEARCH.name: TOO_MANY, ELSEWHERE[1]: ELSEWHERE}
 
 
 def _spares_absolute(schema: Json, negated: bool = False) -> bool:
@@ -281,19 +274,19 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    too_deep = has_too_deep_json(spec.recipe.targets, args)
-    named = [rule for rule in policy.rules if rule.names(spec.full_name)] if too_deep else []
-    if any(rule.asks_more_than_a_phrase for rule in named) or too_many_targets(spec.recipe.targets, args):
-        hidden = any(rule.private and rule.names(spec.full_name) for rule in policy.rules)
-        return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *TOO_MANY, private=hidden)
-    rules = [*matching_rules(policy, spec, args, matches), *([DEEP_JSON] if too_deep else [])]
+    if too_many_targets(spec.recipe.targets, args) or too_many_ids(spec.recipe.names_of_ids, args):
+        return _unclear(policy, spec, TOO_MANY)
+    rules = matching_rules(policy, spec, args, matches)
+    unclear = next((UNCLEAR[rule.name] for rule in rules if rule.name in UNCLEAR), None)
+    others = () if any(one.deny for one in rules) else policy.rules
+    if unclear and any(one.asks_more_than_a_phrase and one.names(spec.full_name) for one in others):
+        return _unclear(policy, spec, unclear)
     cls, reason, rule = _classify(spec, rules)
     cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
     for raising in rules:
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
             cls, reason, rule = raising.at_least, f"the rule “{raising.name}” asks for it", raising.name
-    secret = _secret(policy, spec, args)
-    reads = _only_reads(spec, cls)
+    secret, reads = _secret(policy, spec, args), _only_reads(spec, cls)
     always = secret if reads else next((r for r in rules if r.always), secret)
     if always:
         cls, reason, rule = CallClass.DESTRUCTIVE, f"“{always.name}” is always gated", always.name
@@ -318,6 +311,12 @@ def decide(
         secret=secret is not None,
         reads=reads,
     )
+
+
+def _unclear(policy: Policy, spec: ToolSpec, why: tuple[str, str]) -> Decision:
+    """A no, since rules cannot be held against what the arguments say."""
+    hidden = any(rule.private and rule.names(spec.full_name) for rule in policy.rules)
+    return Decision(Verdict.DENY, CallClass.DESTRUCTIVE, Risk.CRITICAL, *why, private=hidden)
 
 
 def with_risk(decision: Decision, asked: Risk | None) -> Decision:
@@ -362,26 +361,29 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
     texts = list(dict.fromkeys(text for form in forms.every for text in texts_of(form)))
-    texts += list(ids.texts(texts))
     first = as_long_together(texts, MOST_SEARCHED)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
     found = found_patterns(_patterns(others), texts) | found_patterns(_patterns(bounded), first)
-    words_inside = [*texts_of(words_in_json(spec.recipe.targets, args))]
+    found |= ids.found(_patterns(others), texts)
+    words_inside = [*texts_of(words_beside(spec.recipe.targets, args))]
     found |= found_patterns(_patterns(rule for rule in others if not rule.always), words_inside)
     holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
-    return [*holding, UNSEARCHED] if bounded and len(first) < len(texts) else holding
+    holding += [UNSEARCHED] if bounded and len(first) < len(texts) else []
+    return [*holding, BEYOND_SEARCH] if is_beyond_search(spec.recipe.targets, args) else holding
 
 
-def _holds_ids(rule: Rule, ids: Ids, forms: CallForms | None, matches: Matches) -> bool:
-    """Whether a rule of which each pattern is found holds for the arguments in the form that ids have."""
-    if forms is None or rule.schema is None:
-        return forms is not None
+def _holds_ids(rule: Rule, ids: Ids, spelled: Sequence[CallForms], matches: Matches) -> bool:
+    """Whether a rule of which each pattern is found holds for the arguments in a form that ids have; in all of them
+    where it spares some, which may be spelled in one way there."""
+    if rule.schema is None or not spelled:
+        return bool(spelled)
     schema = ids.schema(rule.schema)
+    some = all if spares_some(rule.schema) else any
     if schema == rule.schema:  # it says nothing of them, so each other form has been held against it
-        return any(matches(schema, form) for form in forms.given)
-    seen = forms.held_against(schema, rule.texts, rule.spares_absolute_paths)
-    return any(matches(schema, form) for form in seen)
+        return some(any(matches(schema, form) for form in forms.given) for forms in spelled)
+    seen = (forms.held_against(schema, rule.texts, rule.spares_absolute_paths) for forms in spelled)
+    return some(any(matches(schema, form) for form in forms) for forms in seen)
 
 
 def _patterns(rules: Iterable[Rule]) -> set[str]:
@@ -410,8 +412,8 @@ def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:
 def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
     """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
     for found in spec.recipe.raises:
-        texts = (found.text,) if found.text else ()
-        yield Rule("its recipe", (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
+        texts, name = (found.text,) if found.text else (), ELSEWHERE[1] if found.elsewhere else "its recipe"
+        yield Rule(name, (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
 
 
 def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:

@@ -59,11 +59,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class ClassRaise:
-    """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`."""
+    """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`. `elsewhere`: its
+    server takes them for something else than they say, so that no rule about arguments can be held against them."""
 
     cls: CallClass
     schema: Mapping[str, Json] | None = None
     text: str = ""
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

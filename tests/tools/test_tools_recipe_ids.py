@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules.action import CallClass, Json, Verdict
+from gate.rules.approvers import Approvers
 from gate.rules.gated_files import file_readers, found_files, gated_files
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import ToolSpec, Trust
@@ -112,6 +114,95 @@ def test_a_rule_about_a_key_holds_for_a_list_of_keys_in_one_text(keys: str, of: 
     tool = "jira_get_issues_development_info"
     assert holds("mcp-atlassian", tool, {"issue_keys": keys}, of)
     assert not holds("mcp-atlassian", tool, {"issue_keys": "web-1,web-2"}, of)
+
+
+@pytest.mark.parametrize("keys", [",PAY-2", " ,PAY-2", ";pay-2", "OPS 1,PAY-2", "a=b,pay-2", "WEB-1\n,PAY-2"])
+@pytest.mark.parametrize("of", [text("^PAY-"), rule(issue_keys={"pattern": "^PAY-"})])
+def test_a_rule_about_a_key_holds_whatever_else_stands_in_a_list(keys: str, of: Rule) -> None:
+    for tool in ("jira_get_issues_development_info", "jira_move_issues_to_backlog"):
+        assert holds("mcp-atlassian", tool, {"issue_keys": keys}, of)
+        assert not holds("mcp-atlassian", tool, {"issue_keys": keys.replace("2", "").lower()[:-4]}, of)
+
+
+def test_a_list_of_more_keys_than_are_looked_at_is_refused() -> None:
+    many = ",".join(f"WEB-{number}" for number in range(701))
+    found = judged(spec("mcp-atlassian", "jira_move_issues_to_backlog"), {"issue_keys": many}, text("^PAY-"))
+    assert (found.verdict, found.rule) == (Verdict.DENY, "too many names")
+
+
+@pytest.mark.parametrize("name", ["Payroll-API", "payroll-api", "PAYROLL-API"])
+def test_a_pattern_of_a_text_holds_for_an_id_in_any_case(name: str) -> None:
+    args: dict[str, Json] = {"owner": "acme", "repo": name, "path": "a"}
+    assert holds("server-github", "get_file_contents", args, text("^Payroll-API$"))
+    assert not holds("server-github", "get_file_contents", {**args, "repo": "payroll"}, text("^Payroll-API$"))
+    jql = " OR ".join(["key = hr-1", *(f"key = web-{number}" for number in range(40))])
+    assert holds("mcp-atlassian", "jira_search", {"jql": jql}, text(r"\bHR-\d"))
+
+
+@pytest.mark.parametrize("said", [UUID, UUID.upper(), BARE, BARE.lower()])
+@pytest.mark.parametrize("wanted", [UUID, BARE, BARE.lower(), BARE[:12]])
+def test_a_pattern_of_a_page_holds_for_it_with_and_without_dashes(wanted: str, said: str) -> None:
+    args: dict[str, Json] = {"page_id": said}
+    assert holds("notion-mcp-server", "API-retrieve-a-page", args, rule(page_id={"pattern": f"^{wanted}"}))
+    only = Rule(
+        "r", ("*",), deny=True, schema={"not": {"properties": {"page_id": {"pattern": f"^{wanted}"}}}}
+    )
+    if said.startswith(wanted):  # as it is written there
+        assert not holds("notion-mcp-server", "API-retrieve-a-page", args, only)
+    assert holds("notion-mcp-server", "API-retrieve-a-page", {"page_id": said[::-1]}, only)
+
+
+OTHER_PAGE = "9b4e28ba-2fa1-11d2-883f-0016d3cca427"
+
+
+@pytest.mark.parametrize("before", ["", " ", "\u00a0", "\ufeff", "\u000b", "\u2028", "\n\ufeff "])
+def test_a_parent_as_json_is_read_with_all_blanks_that_its_server_leaves_out(before: str) -> None:
+    there: Json = {"required": ["page_id"], "properties": {"page_id": {"const": UUID}}}
+    only = Rule(
+        "r", ("*",), deny=True, schema={"not": {"required": ["parent"], "properties": {"parent": there}}}
+    )
+    typed = rule(parent={"type": "object", **there})
+    for page, spared in ((UUID, True), (OTHER_PAGE, False)):
+        said = f"{before}{json.dumps({'page_id': page, 'x': chr(9)})}{before}".replace("\\t", "\t")
+        assert holds("notion-mcp-server", "API-post-page", {"parent": said}, only) is not spared
+        assert holds("notion-mcp-server", "API-post-page", {"parent": said}, typed) is spared
+
+
+ELSEWHERE: list[tuple[str, str, str]] = [
+    ("branch", "push_files", branch)
+    for branch in (
+        "./main",
+        "main#",
+        "main?",
+        "ma\tin",
+        "x/.//../main",
+        "x/./main",
+        "//main",
+        "agent/%2e%2e/main",
+    )
+] + [("repo", "get_file_contents", repo) for repo in ("./payroll", "payroll?", "x/../payroll", "payroll#")]
+
+
+@pytest.mark.parametrize("how", [{"deny": True}, {"approvers": Approvers(needed=2)}, {"private": True}])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+@pytest.mark.parametrize(("name", "tool", "said"), ELSEWHERE)
+def test_a_name_that_leads_elsewhere_is_refused_where_a_rule_wants_more_than_a_phrase(
+    name: str, tool: str, said: str, file: str, how: dict[str, Any]
+) -> None:
+    args: dict[str, Json] = {
+        "owner": "acme", "repo": "site", "branch": "b", "path": "a.md", "message": "m",
+        "files": [{"path": "a.md", "content": "x"}],
+    }  # fmt: skip
+    own = spec(file, tool)
+    args = {key: value for key, value in args.items() if key in own.schema["properties"]} | {name: said}
+    ours = rule(how, **{name: {"enum": ["main", "payroll"]}})
+    assert (judged(own, args, ours).verdict, judged(own, args, ours).rule) == (
+        Verdict.DENY,
+        "leads elsewhere",
+    )
+    others = replace(ours, tools=("other.*",))
+    assert judged(own, args, others).verdict is Verdict.TYPED
+    assert judged(own, args, rule({"at_least": CallClass.WRITE}, **{name: {}})).verdict is Verdict.TYPED
 
 
 @pytest.mark.parametrize("wanted", [{"const": "PAY"}, {"enum": ["PAY", "HR"]}, {"pattern": "^PAY$"}])

@@ -96,9 +96,10 @@ class RaiseSection(Section):
     cls: CallClass = Field(alias="class")
     schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
     text: Checkable = ""
+    leads_elsewhere: bool = False
 
     def to_raise(self) -> ClassRaise:
-        return ClassRaise(self.cls, self.schema_, self.text)
+        return ClassRaise(self.cls, self.schema_, self.text, self.leads_elsewhere)
 
     @model_validator(mode="after")
     def _conditional(self) -> RaiseSection:
