@@ -25,7 +25,8 @@ Answer = TypeVar("Answer", bound=Written)
 
 @contextmanager
 def alone(*roots: Root) -> Iterator[None]:
-    """The only change going on in these roots."""
+    """The only change going on in these roots. It is not given up within, nor after it: others may follow it."""
+    disk.begin_change()
     with ExitStack() as stack:
         for root in sorted(set(roots), key=lambda root: root.path):
             stack.enter_context(disk.lock(stack.enter_context(private(root))))
@@ -221,11 +222,9 @@ def delete(
     with ExitStack() as stack:
         stack.enter_context(alone(root))
         spots = [stack.enter_context(spot(place)) for place in places]
-        found = [trees.examine(here) for here in spots]
+        found = [whole for whole, _ in trees.together(spots)]
         for here, file in zip(spots, found, strict=True):
             disk.agree(here.said, file, None if expected is None else expected[here.said])
-        if sum(file.size for file in found) > disk.LARGEST:
-            raise ToolError("These hold more than 1 GB in all. Delete fewer of them at once.")
         kept = [
             TrashedFile.model_validate(
                 {
@@ -316,7 +315,7 @@ def preview(roots: Roots, trash_id: str) -> Returning:
             for item in _inside(there, file, place.said)
         ]
     listing.bearable(inside)
-    now = [listing.metadata(place).sha256 or "" for place in places]
+    now = [one.sha256 or "" for one in listing.described(places)]
     return Returning(files, places, now, inside, _digest_of(places, files))
 
 

@@ -8,6 +8,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -49,6 +50,7 @@ class Budget:
         self.deadline = self.clock() + self.seconds
 
     def left(self) -> bool:
+        disk.unless_given_up()
         if not self.spent and self.visits < 0:
             self.spent = TOO_MANY
         if not self.spent and self.characters < 0:
@@ -204,8 +206,9 @@ def listing(place: Place, recursive: bool, limit: int) -> tuple[list[Item], str]
     return items, budget.unseen
 
 
-def metadata(place: Place) -> Metadata:
-    """What is at a path, hashed when it is a file of at most 1 GB. A missing last name is an answer, not an error."""
+def metadata(place: Place, most: int = disk.LARGEST) -> Metadata:
+    """What is at a path, hashed when it is a file of at most so many bytes. A missing last name is an answer, not an
+    error."""
     if not place.parts:
         return _folder(place)
     with spot(place) as here:
@@ -215,7 +218,7 @@ def metadata(place: Place) -> Metadata:
             return Metadata(path=place.said, exists=False, kind="absent", sha256=disk.ABSENT, summary=told)
         if stat.S_ISDIR(info.st_mode):
             return _folder(place)
-        hashed = stat.S_ISREG(info.st_mode) and info.st_size <= disk.LARGEST
+        hashed = stat.S_ISREG(info.st_mode) and info.st_size <= most
         return _metadata(place.said, info, disk.examine(here).sha256 if hashed else None)
 
 
@@ -242,24 +245,28 @@ def _metadata(said: str, info: os.stat_result, sha256: str | None) -> Metadata:
     )
 
 
-def hashed(place: Place) -> tuple[Described, list[Item]]:
-    """A file or a folder that could be deleted, with its hash; and what is in it. Raises ToolError for the rest."""
-    with spot(place) as here:
-        info = disk.status(here)
-        folder = info is not None and stat.S_ISDIR(info.st_mode)
-        found, parts = trees.parts(here) if folder else (trees.examine(here), [])
-        kind = "folder" if folder else "file"
-        top = Described.model_validate(
-            {
-                "name": place.said,
-                "kind": kind,
-                "size": found.size,
-                "modified": found.modified,
-                "exists": True,
-                "sha256": found.sha256,
-            }
-        )
-    return top, items(place.said, parts)
+def hashed(places: Sequence[Place]) -> list[tuple[Described, list[Item]]]:
+    """Files and folders that could be deleted at once, with their hashes; and what is in each. Raises ToolError for the
+    rest."""
+    with ExitStack() as stack:
+        found = trees.together([stack.enter_context(spot(place)) for place in places])
+    return [
+        (_whole(place, whole), items(place.said, parts))
+        for place, (whole, parts) in zip(places, found, strict=True)
+    ]
+
+
+def _whole(place: Place, found: disk.Found) -> Described:
+    return Described.model_validate(
+        {
+            "name": place.said,
+            "kind": disk.kind(found.mode),
+            "size": found.size,
+            "modified": found.modified,
+            "exists": True,
+            "sha256": found.sha256,
+        }
+    )
 
 
 def items(said: str, parts: Sequence[trees.Part]) -> list[Item]:
@@ -283,12 +290,29 @@ def bearable(inside: Sequence[Item]) -> None:
         )
 
 
-def described(place: Place, whole_folders: bool = False) -> Described:
-    """One path for a list. `whole_folders`: folders are hashed too, with all that is in them."""
-    seen = metadata(place)
-    if whole_folders and seen.kind == "folder" and place.parts:
+def described(places: Sequence[Place], whole_folders: bool = False) -> list[Described]:
+    """Paths for a list, with the hashes of as many as hold 1 GB together. `whole_folders`: folders are hashed too, with
+    all that is in them."""
+    found, left = list[Described](), disk.LARGEST
+    for place in places:
+        one, size = _described(place, whole_folders, left)
+        found.append(one)
+        left -= size
+    return found
+
+
+def _described(place: Place, whole_folders: bool, most: int) -> tuple[Described, int]:
+    """One of them, and how many bytes were hashed: of a folder those of all that is in it."""
+    seen = metadata(place, most)
+    size = seen.size or 0 if seen.sha256 else 0
+    if whole_folders and seen.kind == "folder" and place.parts and most >= 0:
         with spot(place) as here:
-            seen = seen.model_copy(update={"sha256": trees.examine(here).sha256})
+            whole = trees.examine(here)
+        seen, size = seen.model_copy(update={"sha256": whole.sha256}), whole.size
+    return _as_described(seen), size
+
+
+def _as_described(seen: Metadata) -> Described:
     return Described(
         name=seen.path,
         kind=seen.kind,

@@ -71,7 +71,7 @@ def transfer(roots: Roots, source: str, destination: str) -> Transfer:
     start = thing(roots, source)
     end = end_of(roots, start, destination)
     trees.free(roots, start, end)
-    found, inside = listing.hashed(start)
+    [(found, inside)] = listing.hashed([start])
     with spot(end) as there:
         if disk.status(there):
             raise ToolError(f"{end.said} exists already, and nothing is overwritten. Choose another name.")

@@ -118,13 +118,13 @@ class Tools:
         to_delete: Annotated[bool, Field(description="Refuse what delete_file would refuse.")] = False,
         whole_folders: Annotated[bool, Field(description="Hash folders too, with all in them.")] = False,
     ) -> Description:
-        """Describe several paths at once, with the hashes that delete_file wants."""
+        """Describe several paths at once, with the hashes that delete_file wants, up to 1 GB in all."""
         places = path_arguments.several(self.roots, paths)
         if not to_delete:
-            return answers.summed([listing.described(place, whole_folders) for place in places])
+            return answers.summed(listing.described(places, whole_folders))
         for place in places:
             path_arguments.deletable(self.roots, place, self.folders)
-        found = [listing.hashed(place) for place in places]
+        found = listing.hashed(places)
         listing.bearable([one for top, inside in found for one in (top, *inside)])
         return answers.summed([top for top, _ in found], [inside for _, inside in found])
 

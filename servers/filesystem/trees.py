@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -84,6 +84,25 @@ def parts(spot: Spot, copy_to: Spot | None = None) -> tuple[Found, list[Part]]:
         if copy is not None:
             _finished(copy, folder)
     return Found(tally.sha256, tally.size, info.st_mode, disk.modified(info), 1), tally.parts
+
+
+def together(spots: Sequence[Spot]) -> list[tuple[Found, list[Part]]]:
+    """What goes at once, each as by `parts`. Raises ToolError for more than 1 GB in all: of files before one is hashed,
+    of folders before the next one is."""
+    stand = [disk.status(spot) for spot in spots]
+    sizes = [info.st_size if info and stat.S_ISREG(info.st_mode) else 0 for info in stand]
+    found = list[tuple[Found, list[Part]]]()
+    for number, (spot, info) in enumerate(zip(spots, stand, strict=True)):
+        _must_fit(sizes)
+        found.append(parts(spot) if info and stat.S_ISDIR(info.st_mode) else (examine(spot), []))
+        sizes[number] = found[-1][0].size
+    _must_fit(sizes)
+    return found
+
+
+def _must_fit(sizes: Sequence[int]) -> None:
+    if len(sizes) > 1 and sum(sizes) > disk.LARGEST:
+        raise ToolError("These hold more than 1 GB in all. Delete fewer of them at once.")
 
 
 def _through(folder: int, below: str, tally: Tally, copy: int | None) -> None:

@@ -336,15 +336,17 @@ def _seen(here: Spot) -> Seen | str:
         return "its name is no plain text: rename it"
     try:
         with disk.reading(here) as file:
-            found = disk.measure(file, here.said)
-            head = text.read_at(file, 0, HEAD)
+            head, size = text.read_at(file, 0, HEAD), os.fstat(file).st_size
+            seen = Seen(here.said, size, "")
+            if not seen.document and text.encoding(head) is None:
+                return "is not text"
+            most = LARGEST_DOCUMENT if seen.document else LARGEST_TEXT
+            if size <= most:  # no other one is hashed
+                found = disk.measure(file, here.said)
+                size = found.size
     except ToolError:
         return "cannot be opened"
-    seen = Seen(here.said, found.size, found.sha256)
-    if not seen.document and text.encoding(head) is None:
-        return "is not text"
-    most = LARGEST_DOCUMENT if seen.document else LARGEST_TEXT
-    return seen if found.size <= most else f"larger than {most >> 20} MB"
+    return Seen(here.said, size, found.sha256) if size <= most else f"larger than {most >> 20} MB"
 
 
 def taken(

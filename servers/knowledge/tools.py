@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -273,10 +274,11 @@ def indexed(roots: Roots, folders: list[tuple[str, bool]], place: Place) -> list
 
 
 def _now(roots: Roots, root: Root, inner: str) -> str:
-    """SHA-256 of a file as it is now; nothing when it is gone."""
+    """SHA-256 of a file as it is now; nothing when it is gone, or larger than those that are taken in."""
     try:
-        with spot(roots.place(root, tuple(inner.split("/")))) as here:
-            return disk.examine(here).sha256
+        with spot(roots.place(root, tuple(inner.split("/")))) as here, disk.reading(here) as file:
+            larger = os.fstat(file).st_size > indexing.LARGEST_DOCUMENT
+            return "" if larger else disk.measure(file, here.said).sha256
     except ToolError:
         return ""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from anyio import from_thread
 from mcp.server import MCPServer
 
 from gate.rules.jobs import for_owner
@@ -143,3 +145,52 @@ def waiting_server(begun: list[str], go_on: threading.Event) -> MCPServer:
         return "here"
 
     return server
+
+
+async def test_a_call_that_was_given_up_keeps_its_slot_until_its_thread_ends(tmp_path: Path) -> None:
+    begun, go_on = list[str](), threading.Event()
+    config = ServerConfig(name="one", inproc="x", trust=Trust.BUNDLED, concurrency=SLOTS)
+    async with hosting(tmp_path, config, inproc={"one": waiting_server(begun, go_on)}) as host:
+        with for_owner("ann"):
+            called = [asyncio.create_task(host.call("one", "wait", b"{}", 50)) for _ in range(SHARE - 1)]
+            late = asyncio.create_task(host.call("one", "wait", b"{}", 0.2))
+        try:
+            await until(lambda: len(begun) == SHARE)
+            for call in called:
+                call.cancel()
+            with pytest.raises(OutcomeUnknown):
+                await late
+            with for_owner("ann"), pytest.raises(ServerUnavailable, match="busy"):
+                await host.call("one", "say", b"{}", 0.2)
+            with for_owner("ben"):
+                assert (await host.call("one", "say", b"{}", 50)).text == "here"
+        finally:
+            go_on.set()
+        with for_owner("ann"):
+            assert (await host.call("one", "say", b"{}", 50)).text == "here"
+
+
+async def test_a_thread_sees_that_its_call_was_given_up(tmp_path: Path) -> None:
+    server, seen = MCPServer("x", version="1", log_level="ERROR"), list[str]()
+
+    @server.tool()
+    def look() -> str:
+        seen.append("begun")
+        try:
+            while len(seen) == 1:
+                from_thread.check_cancelled()
+                time.sleep(0.005)
+        finally:
+            seen.append("ended")
+        return ""
+
+    config = ServerConfig(name="one", inproc="x", trust=Trust.BUNDLED)
+    async with hosting(tmp_path, config, inproc={"one": server}) as host:
+        with pytest.raises(OutcomeUnknown):
+            await host.call("one", "look", b"{}", 0.2)
+        await until(lambda: seen == ["begun", "ended"])
+        seen.clear()
+        call = asyncio.create_task(host.call("one", "look", b"{}", 50))
+        await until(lambda: seen)
+        call.cancel()
+        await until(lambda: seen == ["begun", "ended"])

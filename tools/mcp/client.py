@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import anyio
 import anyio.to_thread
 from mcp.server import MCPServer
 from mcp_types import CallToolResult
@@ -191,8 +192,9 @@ class Host:
             client = await connection.ready(deadline - loop.time())
             if definition:
                 client = await self._client_if_declared(connection, tool, definition, deadline)
+            trace = CallTrace(tool=tool, owner=owner, client=client, record=RECORD.get(), slot=slot)
             with self._may_ask(connection, client, deadline - loop.time(), slot):
-                return await self._call(connection, client, tool, args, deadline - loop.time())
+                return await self._call(connection, client, trace, args, deadline - loop.time())
         finally:
             connection.active_calls -= 1
             slot.close()
@@ -238,14 +240,13 @@ class Host:
         return client
 
     async def _call(
-        self, connection: Connection, client: OpenClient, tool: str, args: bytes, seconds: float
+        self, connection: Connection, client: OpenClient, trace: CallTrace, args: bytes, seconds: float
     ) -> Answer:
-        trace = CallTrace(tool=tool, owner=OWNER.get(), client=client, record=RECORD.get())
         sampling = self._samplings.get(connection.name)
         try:
             with sampling.during(trace) if sampling else nullcontext():
-                result = await self._call_in_task(seconds, client, tool, json.loads(args), trace)
-            self._check_output(connection.name, tool, result)
+                result = await self._call_in_task(seconds, client, json.loads(args), trace)
+            self._check_output(connection.name, trace.tool, result)
             return to_answer(result)
         except Exception as error:
             failure = classify_error(error, trace, connection.name, observed=client.transport is not None)
@@ -271,14 +272,16 @@ class Host:
             raise RuntimeError(f"Invalid structured content returned by tool {tool}: {violations[0].text}")
 
     async def _call_in_task(
-        self, seconds: float, client: OpenClient, tool: str, arguments: dict[str, Json], trace: CallTrace
+        self, seconds: float, client: OpenClient, arguments: dict[str, Json], trace: CallTrace
     ) -> CallToolResult:
         """Call in a task of its own, so that the limit holds even where the SDK cannot be interrupted: in a write
         into a full pipe, or in an in-process tool that blocks its thread."""
         CURRENT_CALL.set(trace)
         asking = CURRENT.get()  # the SDK's own limit would go on while a person is asked
         limit = None if asking else seconds
-        call = asyncio.create_task(client.sdk.call_tool(tool, arguments, read_timeout_seconds=limit))
+        scope = anyio.CancelScope()
+        called = client.sdk.call_tool(trace.tool, arguments, read_timeout_seconds=limit)
+        call = asyncio.create_task(_within(scope, called))
         try:
             if asking:
                 await asking.clock.wait(call)
@@ -287,7 +290,11 @@ class Host:
         finally:
             CURRENT_CALL.set(None)
             if not call.done():
-                call.cancel()
+                if client.transport is None and trace.slot is not None:
+                    scope.cancel()  # a thread sees that, and its task waits for it to end
+                    trace.slot.keep_until(call)
+                else:
+                    call.cancel()
                 self._abandoned.add(call)
                 call.add_done_callback(self._discard)
         if not call.done():
@@ -330,3 +337,10 @@ class Host:
         except Exception:
             log.exception("the pins of %s could not be read", config.name)
             return self._listings.get(config.name, (None, None))[1]
+
+
+async def _within(scope: anyio.CancelScope, call: Awaitable[CallToolResult]) -> CallToolResult:
+    """What a call gives, unless the scope is cancelled. Raises ConnectionError then."""
+    with scope:
+        return await call
+    raise ConnectionError("it was given up")

@@ -7,6 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -224,6 +225,7 @@ class Slot:
     def __init__(self, slots: FairSlots, owner: str) -> None:
         self._slots, self._owner = slots, owner
         self._lent, self._held, self._closed = 0, False, False
+        self._until: asyncio.Future[Any] | None = None
 
     async def taken(self) -> None:
         """Wait for it. Raises QueueFull."""
@@ -245,12 +247,19 @@ class Slot:
             with suppress(QueueFull):
                 await self.taken()
 
+    def keep_until(self, end: asyncio.Future[Any]) -> None:
+        """Hold it beyond `close`, until the end of what nobody waits for any more."""
+        self._until = end
+
     def close(self) -> None:
         """Give it back for good."""
         self._closed = True
-        self._give_back()
+        if self._until is None:
+            self._give_back()
+        else:
+            self._until.add_done_callback(self._give_back)
 
-    def _give_back(self) -> None:
+    def _give_back(self, _: object = None) -> None:
         if self._held:
             self._held = False
             self._slots.release(self._owner)

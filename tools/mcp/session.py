@@ -37,6 +37,7 @@ from tools.mcp.limits import (
     MAX_TOOLS,
     TOO_MANY_PARTS,
     ParseThrottle,
+    Slot,
     definition_too_large,
     first_error,
 )
@@ -74,6 +75,7 @@ class CallTrace:
     record: SamplingRecord | None = None  # of its sampling requests; None: it may not sample
     samples: int = 0  # sampling requests so far
     sampling_refused: bool = False  # a refused one is on the record
+    slot: Slot | None = None  # the server's slot that it takes
 
 
 CURRENT_CALL: ContextVar[CallTrace | None] = ContextVar("current call", default=None)
