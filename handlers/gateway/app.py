@@ -30,7 +30,6 @@ from handlers.gateway.results import INSTRUCTIONS, tool_page
 from handlers.gateway.waiting import Caller
 
 PATH = "/mcp"
-INITIALIZE = "initialize"  # the SDK serves it without a handler
 NAME, VERSION = "countersign", "1"
 MAX_BODY_BYTES = 4 * parsing.MAX_BODY_BYTES  # the gate limits the arguments to a quarter of that
 # Of clients with sessions, per process: more than one token can open at its rate before the first ones end.
@@ -124,7 +123,7 @@ class Gateway:
         return await waiting.serve(self._manager.asgi_app, request, raw, disconnected, extra_scope)
 
     def _is_served(self, method: str) -> bool:
-        return method == INITIALIZE or self._server.get_request_handler(method) is not None
+        return method == messages.INITIALIZE or self._server.get_request_handler(method) is not None
 
     async def close(self, _: web.Application) -> None:
         """Ends all sessions, at shutdown."""

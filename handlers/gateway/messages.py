@@ -25,7 +25,10 @@ from handlers.api.endpoint import HEADERS
 from handlers.api.request import plain_json
 
 CALL = "tools/call"
+INITIALIZE = "initialize"  # the SDK serves it without a handler
 MAX_META_CHARS = 32 * 1024  # of the names and texts in `_meta`, where a client may have an icon of its own
+# Of what a client says of itself with a session, which is kept as long as that is: several bytes for each character.
+MAX_CLIENT_VALUES, MAX_CLIENT_CHARS = 500, 16 * 1024
 MAX_ANSWERS = 10  # in `inputResponses`: a call asks its client for one thing
 NO_JSON = "The body is not one JSON value in UTF-8. Send one JSON-RPC message."
 NO_OBJECT = "The body is not a JSON object. Send one JSON-RPC message in each request."
@@ -38,6 +41,10 @@ TOO_MANY_VALUES = (
     "Send fewer."
 )
 TOO_LONG_META = f"The names and texts in `_meta` can have {MAX_META_CHARS:,} characters at most. Send fewer."
+TOO_MUCH_OF_CLIENT = (
+    f"What a client says of itself can have {MAX_CLIENT_VALUES} values and names, and {MAX_CLIENT_CHARS:,} "
+    "characters in them, at most. Send less."
+)
 TOO_MANY_ANSWERS = (
     f"`inputResponses` can have {MAX_ANSWERS} answers at most. Send the one that the call asked for."
 )
@@ -62,11 +69,18 @@ def check(raw: bytes, is_served: Callable[[str], bool]) -> None:
     meta = params.get("_meta") if isinstance(params, dict) else None
     if extent(meta, MAX_TYPED_VALUES, MAX_META_CHARS)[1] > MAX_META_CHARS:
         raise RefusedMessage(INVALID_REQUEST, TOO_LONG_META, message_id)
+    if method == INITIALIZE and _is_larger(params, MAX_CLIENT_VALUES, MAX_CLIENT_CHARS):
+        raise RefusedMessage(INVALID_REQUEST, TOO_MUCH_OF_CLIENT, message_id)
     answers = params.get("inputResponses") if isinstance(params, dict) else None
     if isinstance(answers, dict) and len(answers) > MAX_ANSWERS:
         raise RefusedMessage(INVALID_REQUEST, TOO_MANY_ANSWERS, message_id)
     if isinstance(method, str) and "id" in message and not is_served(method):
         raise RefusedMessage(METHOD_NOT_FOUND, NOT_SERVED, message_id)
+
+
+def _is_larger(whole: Any, max_values: int, max_chars: int) -> bool:
+    values, chars = extent(whole, max_values, max_chars)
+    return values > max_values or chars > max_chars
 
 
 def refusal(refused: RefusedMessage, headers: Mapping[str, str]) -> web.Response:

@@ -75,6 +75,40 @@ async def test_who_has_too_many_sessions_may_still_use_them_and_ask_without_one(
         assert "desk" in await response.text()
 
 
+LONG = "\U0001f600" + "x" * 17_000
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"clientInfo": {"name": LONG, "version": "1"}},
+        {"clientInfo": {"name": "many", "version": "1", "icons": [{"src": f"data:,{LONG}"}]}},
+        {"capabilities": {"experimental": {"a": {"b": LONG}}}},
+        {"capabilities": {"experimental": {LONG: {}}}},
+        {"capabilities": {"experimental": {str(number): {"a": 1} for number in range(200)}}},
+        {"of_no_type": LONG},
+    ],
+)
+async def test_a_session_keeps_little_of_what_a_client_says_of_itself(
+    api: Api, more: dict[str, object]
+) -> None:
+    client = await api.agent()
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "n", "version": "1"},
+    }
+    message = {**INITIALIZE, "id": 7, "params": {**params, **more}}
+    async with client.raw("POST", "/mcp", message, Accept=ACCEPT) as response:
+        answer = await response.json()
+        assert (response.status, answer["id"]) == (400, 7)
+        assert "says of itself" in answer["error"]["message"]
+        assert "Mcp-Session-Id" not in response.headers
+    large = {**params, "clientInfo": {"name": "\U0001f600" * 16_000, "version": "1"}}
+    async with client.raw("POST", "/mcp", {**INITIALIZE, "params": large}, Accept=ACCEPT) as response:
+        assert response.status == 200
+
+
 async def test_requests_that_open_sessions_at_the_same_time_are_counted_each(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
