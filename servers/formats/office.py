@@ -8,6 +8,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import WorkSheetParser
+from openpyxl.worksheet._writer import WorksheetWriter
 
 from servers.formats.tables import MOST_COLUMNS, MOST_DIGITS, Cell
 from servers.sandbox.protocol import Refused
@@ -319,6 +321,14 @@ def _value(value: Any) -> Cell:
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
 
 
+class _Sheet(WorksheetWriter):  # type: ignore[misc]
+    """What openpyxl writes a sheet with, by way of a file, which stays where none can be removed."""
+
+    def cleanup(self) -> None:
+        with suppress(PermissionError):
+            super().cleanup()
+
+
 def write_excel(table: Sequence[Sequence[Cell]]) -> bytes:
     """An Excel file with one sheet; the same rows give the same bytes. Text stays text: nothing becomes a formula."""
     if any(isinstance(value, str) and len(value) > MOST_LETTERS for row in table for value in row):
@@ -327,6 +337,8 @@ def write_excel(table: Sequence[Sequence[Cell]]) -> bytes:
         )
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Sheet1")
+    sheet._writer = _Sheet(sheet)
+    sheet._writer.write_top()
     for row in table:
         sheet.append([_written(sheet, value) for value in row])
     out = io.BytesIO()

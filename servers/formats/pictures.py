@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,17 @@ class Asked:
     limit: int
     language: str
     table: bool = False
+
+
+def _emptied(name: str) -> None:
+    """Remove a file of Tesseract's; where none can be removed, it is left without anything in it."""
+    try:
+        os.remove(name)
+    except PermissionError:
+        os.close(os.open(name, os.O_WRONLY | os.O_TRUNC))
+
+
+vars(pytesseract.pytesseract)["remove"] = _emptied
 
 
 class Drawn(NamedTuple):

@@ -70,14 +70,15 @@ _BELOW_A_PATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 TRUNCATE, IOCTL = 1 << 14, 1 << 15
 _OF_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
-_REMOVE_FILE, _MAKE_FILE = 1 << 5, 1 << 8
+_MAKE_FILE = 1 << 8
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # that a version knows
 _RIGHTS_SINCE_5 = (1 << 16) - 1
 _TCP = 3  # to bind and to connect, since version 4
 _SCOPES = 3  # signals and abstract sockets of processes outside, since version 6
 READ = READ_FILE | READ_DIR
 # No folder, link, pipe or device: whoever clears the scratch folder away has one level of plain files before it.
-SCRATCH = READ | WRITE_FILE | TRUNCATE | _REMOVE_FILE | _MAKE_FILE
+# Nothing is removed or renamed: a file without a name could be held open, or mapped, and would not be counted.
+SCRATCH = READ | WRITE_FILE | TRUNCATE | _MAKE_FILE
 
 
 def landlock_version() -> int:
@@ -152,11 +153,11 @@ msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180, mq_
 truncate 76 45, mkdir 83 -1, mkdirat 258 34, mknod 133 -1, mknodat 259 33, link 86 -1, linkat 265 37,
 symlink 88 -1, symlinkat 266 36, flock 73 32, sync 162 81, syncfs 306 267, vhangup 153 58,
 fallocate 285 47,
+rename 82 -1, renameat 264 38, renameat2 316 276, unlink 87 -1, unlinkat 263 35, rmdir 84 -1,
 process_mrelease 448 448, statmount 457 457, listmount 458 458, open_tree_attr 467 467, listns 470 470
 """
 _WITHOUT_SCRATCH = """
-creat 85 -1, rename 82 -1, renameat 264 38, renameat2 316 276, unlink 87 -1, unlinkat 263 35, rmdir 84 -1,
-ftruncate 77 46
+creat 85 -1, ftruncate 77 46
 """
 _WITHOUT_PROGRAMS = "execve 59 221, execveat 322 281, fork 57 -1, vfork 58 -1, clone 56 220"
 _ABSENT = (
@@ -171,6 +172,7 @@ _NAMESPACES = 0x7E020080  # CLONE_NEWNS, …CGROUP, …UTS, …IPC, …USER, …
 _OF_DESCRIPTORS = (0, 1, 2, 3, 1030, 1032, 1034)
 # TCGETS, TCGETS2, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX. Many others change a file open for reading only.
 _OF_DEVICES = (0x5401, 0x802C542A, 0x540F, 0x5413, 0x541B, 0x5450, 0x5451)
+_WITHOUT_NAME = 0x400000  # what O_TMPFILE has besides O_DIRECTORY
 _TO_WRITE = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH_…
 _X32 = 0x40000000  # numbers from here on are those calls once more, for another ABI
@@ -193,7 +195,7 @@ def known_machine() -> bool:
 def seccomp_program(may_execute: bool, may_write: bool) -> bytes:
     """The filter for this very process, as classic BPF.
 
-    `may_execute`: it may start other programs, too. `may_write`: it may open files for writing and remove them.
+    `may_execute`: it may start other programs, too. `may_write`: it may open files for writing.
     """
     column, architecture = _MACHINES[platform.machine()]
     code = [
@@ -229,12 +231,14 @@ def _numbers(calls: str, column: int) -> list[int]:
 
 
 def _opening(number: int, flags: int, may_write: bool) -> list[bytes]:
-    """Refuse flags that write where nothing may be written; always those that cut a file not opened for writing."""
+    """Refuse flags that write where nothing may be written; always those that cut a file not opened for writing, or
+    that make one without a name."""
     if not may_write:
         return _when(number, flags, [_step(_ANY_BIT, _TO_WRITE, 0, 1)])
     neither = [_step(_AND, os.O_ACCMODE), _step(_EQUAL, os.O_ACCMODE, 0, 1)]
     cuts = [_step(_AND, os.O_ACCMODE | os.O_TRUNC), _step(_EQUAL, os.O_TRUNC, 0, 1)]
-    return _when(number, flags, neither) + _when(number, flags, cuts)
+    nameless = [_step(_ANY_BIT, _WITHOUT_NAME, 0, 1)]
+    return [step for tests in (neither, cuts, nameless) for step in _when(number, flags, tests)]
 
 
 def _when(number: int, argument: int, tests: list[bytes]) -> list[bytes]:

@@ -152,6 +152,19 @@ def test_a_task_that_fills_the_disk_is_stopped(sandbox: Sandbox) -> None:
     assert sandbox.call(Job("sandboxed.echo", [b"next"])).data == b"next"
 
 
+@needs_seccomp
+@pytest.mark.parametrize("how", ["remove", "rename", "remove a folder", "make none"])
+@pytest.mark.parametrize("more", [{}, {"program": "/bin/cat"}])
+def test_every_file_of_a_scratch_folder_keeps_its_name_and_is_counted(
+    sandbox: Sandbox, how: str, more: dict[str, object]
+) -> None:
+    """Files without one are not seen in the folder: a task held 3 GB in them."""
+    job = Job("sandboxed.unname", args={"how": how}, scratch=True, **more)  # type: ignore[arg-type]
+    told = sandbox.call(job).told
+    assert told["errno"] in (errno.EPERM, errno.EACCES)
+    assert told["there"] == ["held", "other"]
+
+
 def test_a_task_that_makes_many_files_is_stopped_before_they_fill_the_disk(sandbox: Sandbox) -> None:
     """60,000 empty ones made a short task of somebody else take 3.9 seconds: all were counted, again and again."""
     assert sandbox.call(Job("sandboxed.litter", scratch=True, limits=Limits(seconds=60))).stopped

@@ -260,6 +260,23 @@ def fill() -> Answer:
     return {}, b""
 
 
+def unname(how: str) -> Answer:
+    """Try to have a file of the scratch folder that has no name there."""
+    Path("held").write_bytes(b"held")
+    Path("other").write_bytes(b"other")
+    attempts: dict[str, Callable[[], object]] = {
+        "remove": lambda: os.unlink("held"),
+        "rename": lambda: os.rename("other", "held"),
+        "remove a folder": lambda: os.rmdir("."),
+        "make none": lambda: os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600),
+    }
+    try:
+        attempts[how]()
+    except OSError as error:
+        return {"errno": error.errno, "there": sorted(os.listdir("."))}, b""
+    return {"errno": 0, "there": sorted(os.listdir("."))}, b""
+
+
 def litter() -> Answer:
     """Files with nothing in them, fewer than take up the room there is."""
     for number in range(60_000):
@@ -298,6 +315,6 @@ TASKS = {
     one.__name__: one
     for one in (
         attempt, hang, spin, eat, flood, crash, fail, refuse, nest, lie, echo, held, scratch, given, start,
-        start_and_hang, filtered, unlock, fill, litter, dig, garbage, nice,
+        start_and_hang, filtered, unlock, fill, unname, litter, dig, garbage, nice,
     )
 }  # fmt: skip
