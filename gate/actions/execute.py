@@ -83,11 +83,12 @@ async def execute(world: World, action_id: str) -> None:
     action, votes = await world.ledger.voted(action_id) or (None, ())
     if action is None or action.state is not State.APPROVED:
         return  # decided otherwise, or somebody else's claim: the janitor judges that by its lease
-    with sampling_for(world, await sampling_subject(world, action)):
-        await _execute(world, action, votes)
+    subject = await sampling_subject(world, action)
+    with sampling_for(world, subject):
+        await _execute(world, action, votes, subject.withheld)
 
 
-async def _execute(world: World, action: Action, votes: Sequence[Vote]) -> None:
+async def _execute(world: World, action: Action, votes: Sequence[Vote], withheld: bool) -> None:
     hindrance = await _refusal_reason(world, action, votes)
     if hindrance:
         return await cancel_approved(world, action, hindrance)
@@ -98,7 +99,7 @@ async def _execute(world: World, action: Action, votes: Sequence[Vote]) -> None:
     if claimed is None:
         return
     begun, task = claimed
-    outcome = await call_with_heartbeat(world, begun, _call(world, begun))
+    outcome = await call_with_heartbeat(world, begun, _call(world, begun, withheld))
     await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task))
 
 
@@ -184,11 +185,11 @@ async def cancel_approved(world: World, action: Action, why: str) -> None:
         return
 
 
-async def _call(world: World, action: Action) -> Outcome:
+async def _call(world: World, action: Action, withheld: bool) -> Outcome:
     started = world.clock.now()
     try:
         await world.tools.declared(action.server, action.tool)
-        with answered_in_thread(world, subject_of_action(action)):
+        with answered_in_thread(world, subject_of_action(action, withheld)):
             answer: Answer = await world.tools.call(
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )

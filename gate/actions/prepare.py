@@ -147,7 +147,8 @@ async def prepare(
         waiting = seen.waiting
     if not isinstance(found, CheckedCall):
         return await record_refusal(world, asked, found)
-    with sampling_for(world, _sampling_subject(world, found.asked, found.decision)):
+    withheld = _is_withheld(world, found.asked, found.decision)
+    with sampling_for(world, SamplingSubject(asked.session, asked.id, asked.requester, withheld)):
         if not runs:
             return await _store_pending(world, found, waiting, write or pending_action)
         is_held = asked.turn or not asked.step  # else the task of its plan waits instead
@@ -201,12 +202,10 @@ async def _why_not(world: World, asked: CallRequest, spec: ToolSpec, decision: D
     return tuple(p.text for p in problems[:MAX_SUGGESTIONS])
 
 
-def _sampling_subject(world: World, asked: CallRequest, decision: Decision) -> SamplingSubject:
-    """What the calls for this are made for, on the record of what servers ask a model in them."""
+def _is_withheld(world: World, asked: CallRequest, decision: Decision) -> bool:
+    """Whether the log keeps nothing of what servers ask a model or a person in the calls for this."""
     name = f"{asked.call.server}.{asked.call.tool}"
-    reviewed = bool(world.policy.review(Phase.AFTER, name, asked.names))
-    withheld = decision.private or decision.secret or reviewed
-    return SamplingSubject(asked.session, asked.id, asked.requester, withheld)
+    return decision.private or decision.secret or bool(world.policy.review(Phase.AFTER, name, asked.names))
 
 
 async def _store_pending(
@@ -366,7 +365,8 @@ async def execute_read(
     """Run a read at once. Its answer is released only once it is on the record, and where the operator wants it
     reviewed, outside of plans, only by a person; not where too many wait by then."""
     started = world.clock.now()
-    with answered_in_thread(world, _subject(asked, spec, decision)):
+    subject = _subject(asked, spec, decision, _is_withheld(world, asked, decision))
+    with answered_in_thread(world, subject):
         answer = await read_answer(world, CheckedCall(asked, spec, decision))
     took = round((world.clock.now() - started).total_seconds() * 1000)
     of_plan = asked.step and not asked.turn
@@ -420,7 +420,7 @@ async def _record_read(tx: Tx, asked: CallRequest, entry: Entry, spec: ToolSpec)
     tx.audit(replace(entry, token=await tx.token_of(asked.task, asked.turn)))
 
 
-def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision) -> QuestionSubject:
+def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision, withheld: bool) -> QuestionSubject:
     return QuestionSubject(
         session=asked.session,
         requester=asked.requester,
@@ -431,7 +431,7 @@ def _subject(asked: CallRequest, spec: ToolSpec, decision: Decision) -> Question
         task=asked.task,
         is_read=True,
         private=decision.private,
-        secret=decision.secret,
+        withheld=withheld,
     )
 
 

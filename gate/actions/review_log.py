@@ -22,6 +22,7 @@ from gate.rules.reviews import (
 )
 from gate.rules.task import PauseReason, Step, Task
 from gate.rules.task_states import TaskState
+from gate.rules.undo_privacy import is_confidential, keeps_values
 
 APPROVE, REJECT = ReviewDecision.APPROVE, ReviewDecision.REJECT
 
@@ -64,6 +65,18 @@ async def names_in_plan(world: World, action: Action) -> tuple[str, ...]:
     task = await world.ledger.task(action.task) if action.step and not action.turn else None
     step = step_of(task.plan, action.step) if task else None
     return matched_names(step) if step else ()
+
+
+async def withholds_words(world: World, action: Action) -> bool:
+    """Whether the log keeps only measures of what a server says in the middle of its call: what comes of it is not
+    kept either, or waits for a review. An undo is named as what it takes back."""
+    if is_confidential(action) or keeps_values(action):
+        return True
+    if not world.policy.reviews:
+        return False
+    about = await world.ledger.action(action.undoes) if action.undoes else action
+    names = await names_in_plan(world, about) if about else ()
+    return bool(world.policy.review(Phase.AFTER, action.name, names))
 
 
 async def announce_review(tx: Tx, action: Action) -> None:

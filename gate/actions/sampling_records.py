@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gate.actions.file_checks import found_gated
-from gate.actions.review_log import names_in_plan
+from gate.actions.review_log import withholds_words
 from gate.rules.action import Action, Session
 from gate.rules.audit import Entry
 from gate.rules.gated_files import TooManyFiles
 from gate.rules.ports import Unavailable, World
 from gate.rules.previews import measured
-from gate.rules.reviews import Phase
 from gate.rules.sampling import NotSampled, Sampled, SamplingRecord, recorded_by
-from gate.rules.undo_privacy import is_confidential
 
 EVENT = "sampled"
 KEPT_PROMPT, KEPT_ANSWER = 4000, 1000  # characters in the log
@@ -39,8 +37,7 @@ class SamplingSubject:
 
 async def sampling_subject(world: World, action: Action) -> SamplingSubject:
     """An action that is there."""
-    names = await names_in_plan(world, action) if world.policy.reviews else ()
-    withheld = is_confidential(action) or bool(world.policy.review(Phase.AFTER, action.name, names))
+    withheld = await withholds_words(world, action)
     return SamplingSubject(action.session, action.id, action.requester, withheld)
 
 

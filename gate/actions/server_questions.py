@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from gate.actions.button_press import Press, PressResult
+from gate.actions.review_log import withholds_words
 from gate.rules.action import Action, Json, Session
 from gate.rules.audit import READ_ALONE, Entry
 from gate.rules.jobs import for_owner
@@ -35,7 +36,6 @@ from gate.rules.server_questions import (
 )
 from gate.rules.task import StopRequest
 from gate.rules.tool import InvalidAnswer
-from gate.rules.undo_privacy import is_confidential
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +77,10 @@ class QuestionSubject:
     task: str = ""
     is_read: bool = False
     private: bool = False
-    secret: bool = False
+    withheld: bool = False  # the log keeps of its words their length and hash
 
 
-def subject_of_action(action: Action) -> QuestionSubject:
+def subject_of_action(action: Action, withheld: bool) -> QuestionSubject:
     """The call of an action."""
     return QuestionSubject(
         session=action.session,
@@ -91,7 +91,7 @@ def subject_of_action(action: Action) -> QuestionSubject:
         about=action.preview.summary,
         task=action.task,
         private=action.private,
-        secret=action.proposal.decision.secret,
+        withheld=withheld,
     )
 
 
@@ -307,13 +307,14 @@ async def _decide(
     text = "" if content is None else json.dumps(content)
     # What was typed is not on the record: a server may have asked for what nobody else should read.
     names = json.dumps(dict.fromkeys(content or {}, "(typed)"))
+    action = None if question.is_read else await world.ledger.action(question.action)
+    # Of a read it is not kept which step it was, by which a review may name it.
+    withheld = await withholds_words(world, action) if action else bool(world.policy.reviews)
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             moved = await tx.questions.move(question, event, actor=user, answer=text)
-            action = None if question.is_read else await tx.action(question.action)
-            secret = action is not None and is_confidential(action)
             done = f"question_{moved.state}"
-            tx.audit(_question_entry(done, moved, user, secret, arguments=names, user_confirmed=True))
+            tx.audit(_question_entry(done, moved, user, withheld, arguments=names, user_confirmed=True))
             _request_card(tx, moved)
     except StaleQuestion:
         now = await world.ledger.questions.question(question.id)
@@ -326,7 +327,7 @@ def _request_card(tx: Tx, question: ServerQuestion) -> None:
 
 
 def _question_entry(
-    event: str, question: ServerQuestion, actor: str, secret: bool = False, **more: object
+    event: str, question: ServerQuestion, actor: str, withheld: bool = False, **more: object
 ) -> Entry:
     subject = QuestionSubject(
         question.session,
@@ -337,13 +338,13 @@ def _question_entry(
         question.about,
         is_read=question.is_read,
         private=question.private,
-        secret=secret,
+        withheld=withheld,
     )
     return _entry(event, subject, actor, version=question.version, **more)
 
 
 def _entry(event: str, subject: QuestionSubject, actor: str, **more: object) -> Entry:
-    """An audit entry about a question of the call's server. Of what is private or secret it keeps the words of the
+    """An audit entry about a question of the call's server. Of what is private or withheld it keeps the words of the
     server as their length and hash."""
     made = Entry(
         event=event,
@@ -354,7 +355,7 @@ def _entry(event: str, subject: QuestionSubject, actor: str, **more: object) -> 
         requester=subject.requester,
     )
     made = replace(made, **more)  # type: ignore[arg-type]
-    if subject.private or subject.secret:
+    if subject.private or subject.withheld:
         made = replace(made, reason=_measured(made.reason), arguments=_measured(made.arguments))
     return replace(made, outcome=READ_ALONE) if subject.private and subject.is_read else made
 

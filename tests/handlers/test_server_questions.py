@@ -20,6 +20,7 @@ from gate.rules.action import Ref
 from gate.rules.always_gated import ALWAYS
 from gate.rules.ports import Limits, Unavailable
 from gate.rules.previews import measured
+from gate.rules.reviews import Phase, Review
 from gate.rules.server_questions import ASK_PERSON, FormReply, FormRequest, QuestionState
 from gate.rules.tool import Answer
 from storage.server_questions import LIFE
@@ -326,6 +327,19 @@ async def test_the_log_does_not_name_the_fields_of_an_answer_for_a_secret_file(h
     await card.click("review")
     modal = await card.modal(ANN, "typed")
     await http.ann.submit(modal, {"phrase": {"phrase": (await card.action()).phrase}})
+    view = await form(http, await asked(http))
+    assert (await http.ann.submit(view, typed(name="Ann"))).ok
+    await http.settled()
+    assert asking.replies == [FormReply("accept", {"name": "Ann"})]
+    arguments = next(args for event, _, args in await audited(http) if event == "question_answered")
+    assert arguments == measured(json.dumps({"name": "(typed)"}))
+
+
+async def test_the_log_does_not_name_the_fields_of_an_answer_where_the_result_is_reviewed(http: Edge) -> None:
+    asking = Asking(http, request(SHORT))
+    policy = replace(http.world.policy, reviews=(Review("look", Phase.AFTER),))
+    object.__setattr__(http.world, "policy", policy)
+    await confirmed(http)
     view = await form(http, await asked(http))
     assert (await http.ann.submit(view, typed(name="Ann"))).ok
     await http.settled()
