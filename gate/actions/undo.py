@@ -52,7 +52,7 @@ from gate.rules.previews import failed_preview, way_back
 from gate.rules.receipt import intact
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
-from gate.rules.undo_privacy import decision_on_undo, preview_of_undo
+from gate.rules.undo_privacy import decision_on_undo, is_confidential, preview_of_undo
 
 KEEP_DAYS = 30
 CHECKING_TARGET = "I am looking whether the target is still as it was left…"
@@ -113,17 +113,14 @@ async def request_undo(world: World, press: Press) -> PressResult:
         return PressResult(
             False, "no_tool", f"{action.server} is not connected at the moment. Try again soon.", action
         )
-    args, channel = stored_args(action.inverse.args), action.session.channel
-    found = policy_decision(world, spec, args, channel, {})
-    if found.verdict is Verdict.DENY:
-        return PressResult(False, "denied", as_sentence(found.reason), action)
+    own = _decision_on_way_back(world, spec, action, action.inverse)
+    if own.verdict is Verdict.DENY:
+        return PressResult(False, "denied", as_sentence(own.reason), action)
     undo_id, there = await undo_slot(world, action)
     if there is not None and there.version > 1:
         return PressResult(
             False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there
         )
-    own = decision_on_undo(found, action.proposal.decision, decision_now(world, action))
-    own = made_private(own, reads_in_private(world, spec, args, channel))
     made = _first_proposal(world, spec, action, own, now)
     undo = with_receipt(world, spec, _first_version(action, undo_id, press.user, made))
     async with world.ledger.begin(world.limits.decision) as tx:
@@ -133,6 +130,24 @@ async def request_undo(world: World, press: Press) -> PressResult:
             tx.audit(audit_entry("undo_asked", action, press.user, user_confirmed=True))
             tx.enqueue(jobs.undo(undo.id))
     return PressResult(True, "undoing", action=action)
+
+
+def _decision_on_way_back(world: World, spec: ToolSpec, action: Action, back: Inverse) -> Decision:
+    """The decision on the undo of an action, before anything is looked at for it."""
+    args, channel = stored_args(back.args), action.session.channel
+    found = policy_decision(world, spec, args, channel, {})
+    own = decision_on_undo(found, action.proposal.decision, decision_now(world, action))
+    return made_private(own, reads_in_private(world, spec, args, channel))
+
+
+def is_refused_in_private(world: World, action: Action) -> bool:
+    """Whether why the policy does not allow the undo of an action is told to whoever asked for that alone."""
+    back = action.inverse
+    spec = world.tools.find(back.server, back.tool) if back else None
+    if back is None or spec is None:
+        return is_confidential(action)
+    own = _decision_on_way_back(world, spec, action, back)
+    return own.private or own.secret
 
 
 def _first_proposal(world: World, spec: ToolSpec, action: Action, own: Decision, now: datetime) -> Proposal:

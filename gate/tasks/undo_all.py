@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gate.actions import undo
 from gate.actions.button_press import Press, PressResult, TaskPress
+from gate.actions.prepare import REFUSED_ALONE
 from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Ref
@@ -119,7 +120,9 @@ async def _follow_undo(world: World, task: Task, step: Step, action: Action) -> 
         )
         said = await undo.request_undo(world, press)
         if not said.ok:
-            return await _finish(world, task, step, said.text)
+            kept = said.code == "denied" and undo.is_refused_in_private(world, action)
+            told, alone = (REFUSED_ALONE, said.text) if kept else (said.text, "")
+            return await _finish(world, task, step, told, alone)
         await undo.run_undo(world, step.run.undo)
     back = await world.ledger.action(step.run.undo)
     if back is None:
@@ -138,8 +141,9 @@ async def _follow_undo(world: World, task: Task, step: Step, action: Action) -> 
     return await _finish(world, task, step, FAILURE_TEXTS[back.state].format(why=why))
 
 
-async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool:
-    """Say how far it came: on the card of the plan, and in the thread where `step` was not taken back."""
+async def _finish(world: World, task: Task, step: Step | None, why: str, alone: str = "") -> bool:
+    """Say how far it came: on the card of the plan, and in the thread where `step` was not taken back. `alone`: a
+    sentence for whoever takes it back."""
     assert task.plan is not None
     back = [s for s in _steps_to_undo(task.plan) if await _is_step_undone(world, s)]
     text = _summary(task.plan, back, step, why)
@@ -154,6 +158,8 @@ async def _finish(world: World, task: Task, step: Step | None, why: str) -> bool
         else:
             ended = await update_task(tx, now, "undo_ended", plan=plan, reason=text)
             await say_in_thread(tx, ended, text, f"undo:{ended.revision}")
+            if alone:
+                await say_in_thread(tx, ended, alone, f"undo alone:{ended.revision}", task.plan.undoing)
     return True
 
 

@@ -232,6 +232,34 @@ async def test_what_is_private_is_taken_back_as_privately(stage: Scene, how: str
     assert stage.desk.refusal not in str([stage.texts, await only(stage)])
 
 
+@pytest.mark.parametrize("private", ["desk.write", "desk.put_back"])
+async def test_why_what_is_private_is_not_taken_back_is_told_to_whoever_takes_it_back(
+    stage: Scene, private: str
+):
+    stage.rule(Rule("quiet", (private,), private=True))
+    stage.desk.notes["a.md"] = "old a"
+    await approved(stage, await planned(stage, write("a.md")))
+    task = await confirmed(stage) if private == "desk.write" else await only(stage)
+    stage.rule(Rule("nobody may touch the dismissal of Bob", ("desk.put_back",), deny=True))
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    task = await only(stage)
+    assert task.plan
+    assert task.plan.undone.endswith("was not: Why was told to whoever asked alone.")
+    quoting = [note.to for note in stage.wall.notes if "Bob" in str(note.body)]
+    assert quoting == [ANN]
+    shown = [note.body for note in stage.wall.notes if note.to != ANN]
+    logged = await stage.ledger.audit_tail(team=TEAM, limit=100)
+    assert "Bob" not in str([task, shown, [line.entry for line in logged]])
+
+
+async def test_why_a_step_is_not_taken_back_is_told_to_everybody_where_it_is_not_private(stage: Scene):
+    task = await done(stage)
+    stage.rule(Rule("no way back", ("desk.put_back",), deny=True))
+    await pressed(stage, undo_all.undo_all, on_plan(task))
+    (told,) = stage.texts
+    assert "no way back" in told
+
+
 async def test_a_plan_with_a_step_of_unknown_outcome_is_never_called_taken_back(stage: Scene):
     task = await planned(stage, write("a.md"), write("b.md"))
     tool = stage.desk.call
