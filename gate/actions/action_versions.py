@@ -20,7 +20,7 @@ from gate.rules.receipt import receipt
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
 from gate.rules.typed_phrase import phrase_for
-from gate.rules.undo_privacy import is_confidential, keeps_values, told_args
+from gate.rules.undo_privacy import HELD, is_confidential, keeps_values, told_args
 
 # Seconds in which a simple request that ends with this change asks whether it was right on the same card, so that both
 # are drawn in one update.
@@ -122,8 +122,10 @@ def lease_record(action: Action) -> Lease:
 
 
 def confirm_noun(spec: ToolSpec, action: Action) -> str:
-    """The word to type, from the recipe, or the first short argument; none that was read under a review."""
-    if COVERED_BY_REVIEW in action.preview.notes and quotes_reads(spec.recipe.noun):
+    """The word to type, from the recipe, or the first short argument; none that was read under a review, or that an
+    undo keeps."""
+    notes = action.preview.notes
+    if HELD in notes or (COVERED_BY_REVIEW in notes and quotes_reads(spec.recipe.noun)):
         return ""
     try:
         return str(expand(spec.recipe.noun, {"args": stored_args(action.args), "capture": action.capture}))

@@ -155,7 +155,7 @@ def _first_proposal(world: World, spec: ToolSpec, action: Action, own: Decision,
     assert action.inverse is not None
     args = stored_args(action.inverse.args)
     shown = replace(failed_preview(spec, args, CHECKING_TARGET), summary=action.preview.summary, verb="Undo")
-    preview = preview_of_undo(shown, own, args, action)
+    preview = replace(preview_of_undo(shown, own, args, action), problem=CHECKING_TARGET)
     return make_proposal(world, spec, PreviewResult(args, {}, preview), own, Source(at=now))
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -227,11 +227,17 @@ def build_without_reads(
     than the arguments name cannot be confirmed, since nobody could see what. Raises TemplateError."""
     shown = build(_telling_no_reads(spec), args, capture, before)
     touched, more = _affected(spec.recipe.show.items, {"args": args, "capture": capture})
-    given = {text_of(value) for _, value in leaves(args)}
-    named = tuple(Affected(one.name) for one in touched if given.issuperset(one.name.split(" → ")))
+    named = named_by({text_of(value) for _, value in leaves(args)}, touched)
     unseen = TOUCHED_UNSEEN if more or len(named) < len(touched) else ""
     notes = (*shown.notes, COVERED_BY_REVIEW)
     return replace(shown, affected=named, notes=notes, problem=shown.problem or unseen)
+
+
+def named_by(given: Collection[str], touched: Sequence[Affected]) -> tuple[Affected, ...]:
+    """Those of the things touched whose names are among these values, by their names alone."""
+    return tuple(
+        Affected(one.name) for one in touched if all(part in given for part in one.name.split(" → "))
+    )
 
 
 def _telling_no_reads(spec: ToolSpec) -> ToolSpec:

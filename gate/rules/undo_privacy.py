@@ -7,10 +7,12 @@ from dataclasses import replace
 from gate.rules.action import Action, Decision, Fact, Json, Outcome, Preview
 from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import leaves, stored_args
-from gate.rules.previews import COVERED, HELD_NOTES, covered_by_facts, measured, text_of
+from gate.rules.previews import COVERED, HELD_NOTES, covered_by_facts, measured, named_by, text_of
 
 NOT_QUOTED = "What its tool answered is not kept: it may quote a secret file."
 HELD_NOT_QUOTED = "What its tool answered is not kept: it may quote what a rule or a review holds."
+NOT_SEEN = "I cannot show what this would change. Why is not told: it may quote what is kept from others."
+NOTIFIES_UNSEEN = "people who are not shown, as they may be told by what is kept from others"
 HELD = "What it puts back is not shown: it comes from what a rule or a review holds."
 
 
@@ -30,7 +32,7 @@ def decision_on_undo(own: Decision, *earlier: Decision | None) -> Decision:
 def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Action | None) -> Preview:
     """Its preview. Of a secret file, and where a rule or a review holds what `original`, which it takes back, has read
     or given, it tells only the arguments that `original` was called with and so has told; of all others, since they
-    come from there, only how long they are and their hash."""
+    come from there, only how long they are and their hash, and nothing that a look with them has found."""
     if not decision.secret and not (original and has_held_words(original)):
         return shown
     why = COVERED if decision.secret else HELD
@@ -46,10 +48,17 @@ def preview_of_undo(shown: Preview, decision: Decision, args: Json, original: Ac
     facts = (*(fact for fact in shown.facts if fact.label in kept), *hidden)
     if not hidden and not decision.secret:
         return shown
-    covered = replace(covered_by_facts(shown, why), facts=facts)
-    if not hidden or why in covered.notes:
+    covered = replace(covered_by_facts(shown, why), facts=facts, problem=shown.problem and NOT_SEEN)
+    if not hidden:
         return covered
-    return replace(covered, notes=(*covered.notes, why))
+    # What else is told of the look was made of these values, or found by them.
+    return replace(
+        covered,
+        affected=named_by(told, shown.affected),
+        notifies=shown.notifies and NOTIFIES_UNSEEN,
+        recoverable="",
+        notes=tuple(dict.fromkeys([*covered.notes, why])),
+    )
 
 
 def has_held_words(action: Action) -> bool:

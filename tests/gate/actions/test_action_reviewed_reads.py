@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from gate.rules.previews import COVERED_BY_REVIEW, NOTIFIES_UNSEEN, TOUCHED_UNSE
 from gate.rules.reviews import Phase
 from gate.rules.tool import Answer, Each, Read, ServerUnavailable, Show, Summary, Undo
 from gate.rules.undo_privacy import HELD as UNDO_HELD
+from gate.rules.undo_privacy import NOT_SEEN
 from gate.rules.unreleased_results import redacted_undo
 from gate.tasks import plan as flow
 from handlers.api import action_responses, task_responses
@@ -172,8 +174,23 @@ async def test_the_card_of_an_undo_and_the_log_tell_nothing_of_it(desk: Scene):
 
 
 async def test_the_card_of_an_undo_tells_nothing_of_a_result_that_was_rejected(stage: Scene):
+    asked, sha = await undo_of_rejected(stage)
+    assert sha in str(asked.args)
+    assert sha[:12] not in told(asked)
+    assert asked.preview.notes[0] == "Changed since: sha."
+
+
+def each_of(text: str, take: str) -> dict[str, Read]:
+    """A look at each name that stands in this text."""
+    return {**NAMED, "all": Read("look", {"path": "{each}"}, each=Each(text, r"\S+", take))}
+
+
+async def undo_of_rejected(stage: Scene, tool: str = "put_back") -> tuple[Action, str]:
+    """The undo, on its card, of a call whose result was rejected, and what of that it takes."""
     reviewing(stage, Phase.AFTER, "desk.write")
-    recipe(stage, "write", undo=[Undo("put_back", {"path": "{args.path}", "content": "{result.sha}"})])
+    given = {"content": "{result.sha}"} if tool == "put_back" else {}
+    path = "{args.path}" if tool == "put_back" else "{result.sha}"
+    recipe(stage, "write", undo=[Undo(tool, {"path": path, **given})])
     stage.desk.notes["a.md"] = "old"
     action = await stage.prepare(path="a.md", content="new")
     assert (await stage.confirm(action)).ok
@@ -184,12 +201,51 @@ async def test_the_card_of_an_undo_tells_nothing_of_a_result_that_was_rejected(s
     assert (await undo.request_undo(stage.world, stage.press(now))).ok
     await stage.play()
     (asked,) = await stage.ledger.pending(TEAM, user=ANN)
-    given = now.outcome
-    assert given is not None
-    assert isinstance(given.structured, dict)
-    assert str(given.structured["sha"]) in str(asked.args)
-    assert str(given.structured["sha"])[:12] not in told(asked)
-    assert asked.preview.notes[0] == "Changed since: sha."
+    assert now.outcome
+    assert isinstance(now.outcome.structured, dict)
+    return asked, str(now.outcome.structured["sha"])
+
+
+async def test_the_card_of_an_undo_does_not_quote_a_rejected_result_in_why_it_cannot_be_looked_at(
+    stage: Scene,
+):
+    recipe(stage, "put_back", capture=each_of("{args.content}", "{read.nothing}"))
+    asked, sha = await undo_of_rejected(stage)
+    assert asked.preview.problem == NOT_SEEN
+    assert sha in str(asked.args)
+    assert sha[:8] not in told(asked)
+
+
+async def test_the_card_of_an_undo_lists_nothing_that_a_rejected_result_names(stage: Scene):
+    recipe(
+        stage,
+        "put_back",
+        capture=each_of("{args.content}", "{read.content}"),
+        show=Show("affected", items="{capture.all.items}"),
+        notifies="{args.content}",
+        recoverable="as {args.content}",
+    )
+    sha = hashlib.sha256(b"new").hexdigest()
+    stage.desk.notes[sha] = sha
+    asked, _ = await undo_of_rejected(stage)
+    assert (asked.preview.affected, asked.preview.problem) == ((), "")
+    assert sha in str(asked.args)
+    assert sha[:8] not in told(asked)
+
+
+async def test_the_card_of_an_undo_lists_what_its_original_named(stage: Scene):
+    recipe(stage, "put_back", capture=NAMED, show=Show("affected", items="{capture.named.items}"))
+    asked, _ = await undo_of_rejected(stage)
+    assert [one.name for one in asked.preview.affected] == ["a.md"]
+
+
+async def test_the_phrase_of_an_undo_does_not_quote_what_was_found_by_a_rejected_result(stage: Scene):
+    stage.desk.notes[hashlib.sha256(b"new").hexdigest()] = HELD
+    recipe(stage, "shred", noun="{capture.before.content}")
+    asked, _ = await undo_of_rejected(stage, "shred")
+    assert asked.phrase
+    assert HELD in str(asked.capture)
+    assert HELD not in asked.phrase + told(asked)
 
 
 async def test_a_look_at_an_action_of_unknown_outcome_measures_what_a_review_holds(desk: Scene):
