@@ -15,7 +15,7 @@ from gate.rules.canonical_json import canonical, stored_args
 from gate.rules.messages import PROGRESS_DELAY, cards_of
 from gate.rules.policy import is_only_claimed, without_claim_offer
 from gate.rules.ports import Lease, Tx, World
-from gate.rules.previews import COVERED_BY_REVIEW, has_deceptive_text, measured, quotes_reads
+from gate.rules.previews import HELD_NOTES, has_deceptive_text, measured, quotes_reads
 from gate.rules.receipt import receipt
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
@@ -122,10 +122,10 @@ def lease_record(action: Action) -> Lease:
 
 
 def confirm_noun(spec: ToolSpec, action: Action) -> str:
-    """The word to type, from the recipe, or the first short argument; none that was read under a review, or that an
-    undo keeps."""
+    """The word to type, from the recipe, or the first short argument; none that was read where a rule or a review
+    keeps that, or that an undo keeps."""
     notes = action.preview.notes
-    if HELD in notes or (COVERED_BY_REVIEW in notes and quotes_reads(spec.recipe.noun)):
+    if HELD in notes or (not HELD_NOTES.isdisjoint(notes) and quotes_reads(spec.recipe.noun)):
         return ""
     try:
         return str(expand(spec.recipe.noun, {"args": stored_args(action.args), "capture": action.capture}))

@@ -16,8 +16,8 @@ from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
-    COVERED_BY_RULE,
     build,
+    build_covered,
     build_without_reads,
     covered_by_facts,
     failed_preview,
@@ -109,14 +109,10 @@ async def make_preview(
         _validate_args(world, spec, bound)
         decision = decided if decided and _adds_nothing(spec) else None
         decision = decision or policy_decision(world, spec, bound, channel, capture)
-        make = build_without_reads if read.reviewed else build
+        make = build_without_reads if read.reviewed else build_covered if read.covered else build
         shown = make(spec, bound, capture, before)
         if decision.secret:
             shown = covered_by_facts(shown)
-        elif read.covered and not read.reviewed:
-            shown = covered_by_facts(shown, COVERED_BY_RULE)
-            # Also where it shows nothing of what is there: an undo is not to tell it either.
-            shown = replace(shown, notes=tuple(dict.fromkeys([*shown.notes, COVERED_BY_RULE])))
         return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))

@@ -30,7 +30,8 @@ TOUCHED_UNSEEN = (
     "What this touches cannot be shown: a review of the read that gives it is wanted. Name each thing yourself, or ask "
     "your administrator which reads the reviews are to hold."
 )
-NOTIFIES_UNSEEN = "people who are not shown, as a review of the read that gives them is wanted"
+NOTIFIES_UNSEEN = "people who are not shown, as what tells of them is kept from others"
+TOUCHED_COVERED = "{count:,} more that it touches: a rule of the policy keeps them from being read at once."
 MAX_AFFECTED = 1000
 MAX_FACTS = 10_000  # of which the largest window could just show the shortest
 MAX_TOLD = 60  # characters of the kind of a thing and of when it was changed, which a server tells
@@ -231,6 +232,26 @@ def build_without_reads(
     unseen = TOUCHED_UNSEEN if more or len(named) < len(touched) else ""
     notes = (*shown.notes, COVERED_BY_REVIEW)
     return replace(shown, affected=named, notes=notes, problem=shown.problem or unseen)
+
+
+def build_covered(
+    spec: ToolSpec,
+    args: Json,
+    capture: Mapping[str, Json],
+    before: Mapping[str, str] | None = None,
+) -> Preview:
+    """The same where a rule keeps what its reads gave from being read at once: below the first line nothing stands of
+    it, and of what is touched besides what the arguments name the number. Raises TemplateError."""
+    plain = replace(
+        _telling_no_reads(spec).recipe, summary=spec.recipe.summary, summaries=spec.recipe.summaries
+    )
+    shown = build(replace(spec, recipe=plain), args, capture, before)
+    touched, more = _affected(spec.recipe.show.items, {"args": args, "capture": capture})
+    asked = {name: value for name, value in args.items() if name not in spec.recipe.bind}
+    named = named_by({text_of(value) for _, value in leaves(asked)}, touched)
+    unseen = len(touched) + more - len(named)
+    notes = (*shown.notes, COVERED_BY_RULE, *([TOUCHED_COVERED.format(count=unseen)] if unseen else []))
+    return replace(shown, affected=named, notes=notes)
 
 
 def named_by(given: Collection[str], touched: Sequence[Affected]) -> tuple[Affected, ...]:

@@ -7,12 +7,19 @@ from dataclasses import replace
 from gate.rules.action import Action, Decision, Fact, Json, Outcome, Preview
 from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import leaves, stored_args
-from gate.rules.previews import COVERED, HELD_NOTES, covered_by_facts, measured, named_by, text_of
+from gate.rules.previews import (
+    COVERED,
+    HELD_NOTES,
+    NOTIFIES_UNSEEN,
+    covered_by_facts,
+    measured,
+    named_by,
+    text_of,
+)
 
 NOT_QUOTED = "What its tool answered is not kept: it may quote a secret file."
 HELD_NOT_QUOTED = "What its tool answered is not kept: it may quote what a rule or a review holds."
 NOT_SEEN = "I cannot show what this would change. Why is not told: it may quote what is kept from others."
-NOTIFIES_UNSEEN = "people who are not shown, as they may be told by what is kept from others"
 HELD = "What it puts back is not shown: it comes from what a rule or a review holds."
 
 

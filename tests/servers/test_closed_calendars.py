@@ -17,7 +17,7 @@ from gate.rules.action import CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import canonical
 from gate.rules.policy import Policy, Rule
-from gate.rules.previews import COVERED_BY_RULE
+from gate.rules.previews import COVERED_BY_RULE, TOUCHED_COVERED
 from servers.email.mailboxes import identified
 from servers.email.smtp import Post
 from tests.model_stub import says
@@ -176,6 +176,24 @@ async def test_a_draft_in_a_closed_folder_is_neither_sent_nor_deleted(tmp_path: 
             seen = await Asker(gate, (closed,)).look(tool, draft_id=DRAFT)
             assert seen.decision
             assert seen.decision.verdict is Verdict.DENY
+
+
+async def test_the_card_of_an_event_that_a_rule_keeps_tells_it_in_its_first_line_alone(
+    tmp_path: Path,
+) -> None:
+    looks = ("calendar.get_event", "calendar.list_events")
+    asks = Rule("the board asks", looks, at_least=CallClass.WRITE, texts=(r"(^|/)board(/|$)",))
+    async with calendar(calendars(tmp_path), timezone="UTC") as gate:
+        kept, other = [
+            (await Asker(gate, (asks,)).look("delete_event", event_id=event_id)).preview
+            for event_id in ("cfo@example.com", "lunch@example.com")
+        ]
+    assert "CFO interview CANARY" in kept.summary
+    assert hidden(replace(kept, summary="")) == []
+    assert {COVERED_BY_RULE, TOUCHED_COVERED.format(count=1)} <= set(kept.notes)
+    assert kept.is_complete
+    assert [one.name for one in other.affected] != []
+    assert other.notes == ()
 
 
 async def test_every_read_of_these_servers_was_tried(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from gate.rules.canonical_json import parse
 from gate.rules.gated_files import MOST_FILES
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
-from gate.rules.previews import COVERED, COVERED_BY_RULE
+from gate.rules.previews import COVERED, COVERED_BY_RULE, NOTIFIES_UNSEEN
 from gate.rules.receipt import intact
 from gate.rules.sampling import RECORD
 from gate.rules.task import StepState
@@ -351,6 +351,20 @@ async def test_a_card_does_not_show_what_its_look_finds_in_a_file_that_a_rule_ke
     assert "config/prod" not in str(kept.preview)
     assert "notes.md" in other.preview.diff
     assert not other.preview.notes
+
+
+async def test_a_card_and_its_phrase_quote_nothing_of_a_look_that_a_rule_keeps(desk: Scene) -> None:
+    desk.rule(replace(BY_PATH, tools=("other.read", "desk.look")))
+    looking_into(desk, "content")
+    shred = desk.desk.specs_now["shred"]
+    found = "{capture.before.content}"
+    recipe = replace(shred.recipe, noun=found, notifies=found, recoverable=f"from {found}")
+    desk.desk.specs_now["shred"] = replace(shred, recipe=recipe)
+    kept, other = [await desk.prepare("shred", path=path) for path in ("a", "b")]
+    assert kept.preview.notifies == NOTIFIES_UNSEEN
+    assert "config/prod" not in f"{kept.preview} {kept.phrase}"
+    assert "notes.md" in other.phrase
+    assert (other.preview.notifies, other.preview.recoverable) == ("notes.md", "from notes.md")
 
 
 @pytest.mark.parametrize("shows", ["diff", "fields"])
