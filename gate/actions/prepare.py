@@ -75,9 +75,9 @@ class CallRequest:
     title: str = ""  # of the step
     again: str = ""  # why it is asked although somebody has said yes before
     assumed: tuple[str, ...] = ()  # what its planner went on with instead of asking
-    # Who besides the requester has said in its task what is to be done
-    instructed: frozenset[str] = frozenset()
+    instructed: frozenset[str] = frozenset()  # who besides the requester has said what is to be done
     private: bool = False  # its arguments hold what is for whoever asked alone
+    edited: tuple[str, str] = ("", "")  # who edited it before, and its arguments before that, as JSON
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,9 +180,8 @@ async def check_call(world: World, asked: CallRequest) -> CheckedCall | Refused:
     except BadArguments as error:
         unfit = DO_NOT_FIT.format(tool=name) if asked.private else str(error)
         return Refused(name, (unfit,), private=asked.private)
-    call = replace(call, args=with_canonical_paths(spec.recipe.targets, call.args))
-    asked = replace(asked, call=call)
-    decision = policy_decision(world, spec, call.args, asked.session.channel, asked=call.risk)
+    asked = replace(asked, call=replace(call, args=with_canonical_paths(spec.recipe.targets, call.args)))
+    decision = policy_decision(world, spec, asked.call.args, asked.session.channel, asked=call.risk)
     decision = made_private(decision, asked.private)
     why = await _why_not(world, asked, spec, decision)
     return Refused(name, why, private=decision.private) if why else CheckedCall(asked, spec, decision)
@@ -261,8 +260,7 @@ async def _is_from_token(world: World, asked: CallRequest) -> bool:
 async def pending_action(world: World, action: Action) -> Action | None:
     """The action as it stands in the ledger now, waiting for its person."""
     async with world.ledger.begin() as tx:
-        granted = await approve_by_grant(tx, world, action)
-        if granted is not None:
+        if (granted := await approve_by_grant(tx, world, action)) is not None:
             return granted
         if await has_too_many_pending(tx, world, action):
             return None
@@ -319,6 +317,8 @@ def draft_action(
         review=review,
         again=asked.again,
         assumed=asked.assumed,
+        edited_by=asked.edited[0],
+        proposed=asked.edited[1],
         instructed=asked.instructed,
     )
     action = Action(
@@ -485,8 +485,7 @@ async def _may_ask(world: World, asked: CallRequest, decision: Decision) -> Ruli
 
 def unknown_tool_text(world: World, name: str) -> str:
     """The sentence for a tool that is not there, with the closest ones."""
-    known = [spec.full_name for spec in world.tools.specs()]
-    close = close_matches(name, known, n=3)
+    close = close_matches(name, [spec.full_name for spec in world.tools.specs()], n=3)
     down = [s.name for s in world.tools.servers() if s.state != "ready"]
     hint = f" The closest are {', '.join(close)}." if close else ""
     absent = f" Not connected at the moment: {', '.join(down)}." if down else ""

@@ -71,6 +71,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
         assumed=old.proposal.source.assumed,
         instructed=old.proposal.source.instructed,
         private=old.private,
+        edited=(old.edited_by, old.proposed),
     )
     task = await world.ledger.task(old.task) if old.step else None
     step = step_of(task.plan, old.step) if task else None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from bot.job_routes import jobs
-from gate.actions import batch
+from gate.actions import batch, edit, reissue
 from gate.actions.prepare import CallRequest, prepare
 from gate.rules import batch_receipt
 from gate.rules.action import Action
 from gate.rules.action_states import State
+from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call
 from gate.rules.reviews import Phase
 from gate.tasks import plan, review_queue
+from handlers.gateway.results import action_result
 from tests.gate.actions.test_action_batch import pressed, proposed
 from tests.gate.actions.test_action_grants import granted
 from tests.gate.gate_setup import ANN, TEAM, Scene, nothing_ran
@@ -111,3 +114,30 @@ async def test_a_shared_yes_covers_nothing_that_is_to_be_reviewed_since(stage: S
     now = [await stage.now(action.id) for action in actions]
     assert [(one.state, one.review, one.shares) for one in now] == [(State.PREPARED, "look at it", "")] * 3
     assert not any(map(batch_receipt.is_coverable, now))
+
+
+@pytest.mark.parametrize("how", ["drifted", "expired"])
+async def test_an_edited_call_that_is_asked_again_says_who_edited_it(stage: Scene, how: str) -> None:
+    reviewing(stage, Phase.BEFORE)
+    action = await stage.prepare(path="a.md", content="x")
+    assert await edit.submit(stage.world, stage.press(action), {"path": "b.md", "content": "y"})
+    await stage.play()
+    if how == "drifted":
+        assert (await stage.confirm(await stage.now(action.id))).ok
+        stage.desk.notes["b.md"] = "somebody else's"
+        await stage.play()
+    else:
+        stage.travel(301)
+        await stage.play(timers=True)
+        assert (await reissue.reissue_by_press(stage.world, stage.press(await stage.now(action.id)))).ok
+        await stage.play()
+    again = await stage.now(derive_id("renew", action.id))
+    assert (again.edited_by, json.loads(again.proposed)["path"]) == (ANN, "a.md")
+    assert (await stage.confirm(again)).ok
+    await stage.play()
+    assert wrote(stage) == ["b.md"]
+    assert "Before that, U_ANN changed the arguments to" in str(
+        action_result(await stage.now(again.id)).content
+    )
+    (record,) = await stage.ledger.reviews.of(TEAM, again.id)
+    assert (record.original_data["path"], record.modified_data["path"]) == ("a.md", "b.md")

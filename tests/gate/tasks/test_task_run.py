@@ -291,6 +291,24 @@ async def test_continue_after_an_expiry_asks_again(both: Scene):
     assert wrote(both) == ["a.md"]
 
 
+async def test_an_edited_step_that_is_asked_again_is_what_the_plan_then_tells(stage: Scene):
+    stage.desk.notes["b.md"] = "old"
+    task = await planned(stage, write("a.md"))
+    assert (await flow.step_by_step(stage.world, on_plan(task))).ok
+    await stage.play()
+    action = await waiting(stage)
+    await edit.submit(stage.world, stage.press(action), {"path": "b.md", "content": "y"})
+    await stage.play()
+    assert (await stage.confirm(await stage.now(action.id))).ok
+    stage.desk.notes["b.md"] = "somebody else's"
+    await stage.play()
+    assert (await stage.confirm(await waiting(stage))).ok
+    await stage.play()
+    (step,) = steps(await only(stage))
+    assert wrote(stage) == ["b.md"]
+    assert (step.args["path"], step.preview.summary) == ("b.md", "Write b.md")
+
+
 async def test_what_drifts_after_the_yes_is_asked_again_and_followed(stage: Scene):
     stage.desk.notes["a.md"] = "old"
     task = await planned(stage, write("a.md"), write("b.md"))
