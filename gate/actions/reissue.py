@@ -77,7 +77,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
     step = step_of(task.plan, old.step) if task else None
     result = None
     if task is not None and step is not None and may_become(task, step, old.id):
-        said = asked.instructed | task.instructed
+        said = asked.instructed | task.heard
         of_step = replace(asked, task=old.task, step=old.step, title=step.title, instructed=said)
         with contextlib.suppress(StepNotCurrent):  # just now, as where all that came of a reply has ended
             result = await prepare(world, of_step, step_renewer(old))

@@ -59,7 +59,7 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
         task=task.id,
         step=step.id,
         title=step.title,
-        instructed=task.instructed,
+        instructed=task.heard,
         private=private,
     )
     if step.origin is None:  # the card of its plan says what was assumed

@@ -30,6 +30,7 @@ from gate.tasks.step_action import (
     step_done,
     step_inserter,
     store_begun_step,
+    with_adviser,
 )
 from gate.tasks.step_check import StepAssessment
 from gate.tasks.task_transitions import (
@@ -445,7 +446,8 @@ async def _store_failure(tx: Tx, task: Task, step: Step, action: Action) -> Task
     failed = failed_step(task.plan, step, action)
     ran = action.state in (State.UNKNOWN, *WENT_WELL) and action.cls is not CallClass.READ
     outcome = replace(task.outcome, changed=task.changed or ran)
-    return await _fail(tx, await tx.update_task(task, outcome=outcome), failed, reason, why)
+    task = await tx.update_task(task, outcome=outcome, plan=with_adviser(task.plan, action))
+    return await _fail(tx, task, failed, reason, why)
 
 
 async def recheck_paused_step(world: World, task: Task) -> bool:
@@ -491,6 +493,7 @@ async def _update_failure(tx: Tx, task: Task, step: Step, action: Action) -> boo
         return True
     if (step.state, task.why, task.reason) != (StepState.FAILED, why, reason):
         failed = failed_step(task.plan, step, action)
-        plan, pause = with_step(task, failed).plan, replace(task.pause, why=why)
+        advised = replace(task, plan=with_adviser(task.plan, action))
+        plan, pause = with_step(advised, failed).plan, replace(task.pause, why=why)
         await update_task(tx, task, "step_settled", plan=plan, pause=pause, reason=reason)
     return False

@@ -263,6 +263,14 @@ def failed_step(plan: Plan, step: Step, action: Action) -> Step:
     return plans.with_failure(step, said if text.startswith("<@") else text)
 
 
+def with_adviser(plan: Plan, action: Action) -> Plan:
+    """The plan, with who has said why this does not run in their own words."""
+    said = action.resolution
+    if not said.by or not said.reason or said.own or said.by in plan.advised_by:
+        return plan
+    return replace(plan, advised_by=(*plan.advised_by, said.by))
+
+
 def _reason(action: Action) -> str:
     """Why a person decided so, as the end of a sentence; of what is confidential, nothing: a task and its record are
     read by many."""
@@ -277,9 +285,11 @@ async def settle_unknown_steps(world: World, task: Task) -> bool:
             continue
         action = await world.ledger.action(step.action)
         now = _settled(task, step, action) if action else step
-        if now != step:
+        if action and now != step:
             async with world.ledger.begin() as tx:
-                await update_step(tx, await lock_unchanged(tx, task), now, "step_settled", now.text)
+                locked = await lock_unchanged(tx, task)
+                locked = replace(locked, plan=with_adviser(task.plan, action)) if task.plan else locked
+                await update_step(tx, locked, now, "step_settled", now.text)
             return True
     return False
 

@@ -14,10 +14,21 @@ from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
 from gate.rules.planner_port import Call, Incoming, Propose
 from gate.rules.policy import Rule
-from gate.tasks import steer
+from gate.tasks import plan, steer
 from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
-from tests.gate.plan_setup import approved, keep, only, planned, proposes, steps, waiting, write, wrote
+from tests.gate.plan_setup import (
+    approved,
+    keep,
+    on_plan,
+    only,
+    planned,
+    proposes,
+    steps,
+    waiting,
+    write,
+    wrote,
+)
 
 Way = Callable[[Scene], Awaitable[Action]]
 ONE, TWO = Approvers(frozenset({BEN})), Approvers(frozenset({BEN, CLEO}))
@@ -58,7 +69,51 @@ async def by_reply(stage: Scene) -> Action:
     return await waiting(stage)
 
 
+async def by_reason(stage: Scene) -> Action:
+    """A call of a simple request that came of why Ben said no to another one."""
+    stage.planner.script = [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("b.md", "evil.md")
+    ]
+    await stage.say("write it")
+    assert (await no(stage, await waiting(stage))).ok
+    return await waiting(stage)
+
+
+async def by_reason_in_a_plan(stage: Scene) -> Action:
+    """A step of the plan that came of why Ben said no to one of the plan before."""
+    await approved(stage, await planned(stage, write("b.md")))
+    assert (await no(stage, await waiting(stage))).ok
+    stage.planner.script.append(proposes(write("evil.md", "as Ben said")))
+    said = await plan.replan(stage.world, on_plan(await only(stage), text="then in another way"))
+    assert said.ok
+    await stage.play()
+    await approved(stage, await only(stage))
+    return await waiting(stage)
+
+
+async def by_remark(stage: Scene) -> Action:
+    """A call of a simple request that came of what Ben, who is no admin there, has remarked."""
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset()))
+    stage.planner.script = [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("b.md", "evil.md")
+    ]
+    await stage.say("write it")
+    first = await waiting(stage)
+    told = Incoming("T1:by-ben", stage.session, BEN, OTHER, "4100000000.000000", False)
+    assert (await steer.instruct(stage.world, told, await only(stage))).ok
+    assert (await claim_click.reject(stage.world, stage.press(first, ANN))).ok
+    await stage.play()
+    return await waiting(stage)
+
+
+async def no(stage: Scene, action: Action) -> PressResult:
+    said = await claim_click.reject(stage.world, stage.press(action, BEN, reason=OTHER))
+    await stage.play()
+    return said
+
+
 WAYS = [by_plan, by_reply]
+TOLD = [by_reason, by_reason_in_a_plan, by_remark]
 
 
 async def yes(stage: Scene, action: Action, user: str) -> PressResult:
@@ -178,3 +233,28 @@ async def by_reply_of_ann(stage: Scene) -> Action:
     assert (await steer.instruct(stage.world, told, await only(stage))).ok
     await yes(stage, await waiting(stage), ANN)
     return await waiting(stage)
+
+
+@pytest.mark.parametrize("way", TOLD)
+async def test_who_said_why_not_or_remarked_something_does_not_confirm_alone_what_came_of_it(
+    stage: Scene, way: Way
+):
+    four_eyes(stage, TWO)
+    action = await way(stage)
+    assert b"evil.md" in action.args
+    assert action.proposal.source.instructed == {BEN}
+    with nothing_ran(stage):
+        assert (await yes(stage, action, BEN)).code == "not_allowed"
+    assert (await yes(stage, action, CLEO)).code == "confirmed"
+    assert wrote(stage) == ["evil.md"]
+
+
+async def test_who_said_no_and_not_why_may_confirm_what_comes_next(stage: Scene):
+    four_eyes(stage, ONE)
+    stage.planner.script = [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("a.md", "b.md")
+    ]
+    await stage.say("write it")
+    assert (await claim_click.reject(stage.world, stage.press(await waiting(stage), BEN))).ok
+    await stage.play()
+    assert (await yes(stage, await waiting(stage), BEN)).code == "confirmed"
