@@ -151,7 +151,9 @@ async def record_step_review(tx: Tx, task: Task, judged: ResultDecision) -> None
     )
     await _save(tx, record, task.session)
     action = await tx.action(step.action) if step.action else None
-    if action is not None and not action.flaw:
+    # What an earlier review of the call itself has changed, or dropped, is not let out by going on.
+    as_it_is = judged.kept and judged.revised is None
+    if action is not None and not action.flaw and not (action.judged and as_it_is):
         await tx.update_action(action, result_review=ResultReview(judged=judged))
     tx.publish(resumed(task.session, task.id, task.id, record.reviewed_at))
 

@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
+from gate.actions import result_review
 from gate.rules.approvers import Approvers
+from gate.rules.planner_port import Call, Propose, Say
 from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
+from gate.rules.task_states import TaskState
+from gate.tasks import control
 from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import WRITE, proposed, seen
 from tests.api.test_api_reviews import decided
 from tests.api.test_gateway import AT_ONCE, ERAS, called, confirmed, connected, status, ticket_for, words
-from tests.gate.gate_setup import BEN, CLEO
+from tests.gate.gate_setup import BEN, CLEO, TEAM
+from tests.gate.plan_setup import on_pause
 
 SECRET = "hello"  # what `called` writes, and the desk gives back
 
@@ -152,3 +157,42 @@ async def test_of_people_only_who_may_release_a_result_reads_what_is_held_or_rej
     past = [await client.get(f"/history?execution_id={action['id']}") for client in (ben, cleo, ann)]
     assert [len(one["reviews"]) for one in past] == [1, 1, 1]
     assert [SECRET in str(one) for one in past] == [False, True, True]
+
+
+@pytest.mark.parametrize("reviewed", ["changed", "rejected"])
+async def test_a_changed_or_rejected_result_stays_so_where_its_task_then_goes_on(
+    api: Api, reviewed: str
+) -> None:
+    """Every step of the agent's task waits for a person: who lets it go on has not let out the true result."""
+    reviewing(api, "desk.write")
+    agent, stage = await api.agent(), api.gate
+    stage.planner.script += [
+        Propose((Call("desk", "write", {"path": "a.md", "content": SECRET}),)),
+        Say("done"),
+    ]
+    made = await agent.post("/tasks", {"text": "write it"}, 201)
+    await stage.play()
+    (action,) = await stage.ledger.pending(TEAM)
+    assert (await stage.confirm(action)).ok
+    await stage.play()
+    press = stage.press(await stage.now(action.id))
+    if reviewed == "changed":
+        assert (await result_review.approve(stage.world, press, {"text": "fine"})).ok
+    else:
+        assert (await result_review.reject(stage.world, press)).ok
+    await stage.play()
+    path = f"/actions/{action.id}"
+    before = await agent.get(path)
+    assert SECRET not in str(before["outcome"])
+    task = await stage.ledger.task(made["id"])
+    assert task is not None
+    if task.state is TaskState.PAUSED:
+        assert (await control.resume(stage.world, on_pause(task))).ok
+        await stage.play()
+    assert await agent.get(path) == before
+    ended = await stage.ledger.task(made["id"])
+    turn = await stage.ledger.turn(ended.turn) if ended else None
+    assert turn is not None
+    assert SECRET not in str([exchange.reports for exchange in turn.exchanges])
+    (step,) = (await agent.get(f"/tasks/{made['id']}"))["plan"]["steps"]
+    assert SECRET not in str(step["result"])
