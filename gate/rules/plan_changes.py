@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
@@ -47,17 +47,29 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
     last = plan.last if plan else 0
     ids: list[str] = []
     steps = [step for step in old.values() if step.is_finished]
-    for number, one in enumerate(proposed, 1):
+    named = {one.step for one in proposed}
+    for one in proposed:
         before = old.get(one.step)
         if before is not None and before.is_finished:  # it is done: naming it again does not do it again
             ids.append(before.id)
             continue
+        refs = _by_id(one.refs, ids)
         if before is None or before.id in ids:
-            before, last = None, last + 1
+            before = _same_tried(old, {*named, *ids}, _new("", one, refs))
+        last += before is None
         ids.append(before.id if before else f"s{last}")
-        refs = _by_id(one.refs, ids[: number - 1])
         steps.append(_kept(before, one, refs) if before else _new(ids[-1], one, refs))
     return tuple(steps), last
+
+
+def _same_tried(old: Mapping[str, Step], taken: Container[str], proposed: Step) -> Step | None:
+    """The step that was tried and makes the very call of one that names none: it is that step once more."""
+    for step in old.values():
+        tried = step.state is StepState.FAILED or step.attempt > 1
+        same = replace(step.call, privacy=proposed.call.privacy) == proposed.call
+        if tried and same and not step.is_finished and step.id not in taken:
+            return step
+    return None
 
 
 def _by_id(refs: Mapping[str, str], ids: Sequence[str]) -> dict[str, str]:

@@ -139,6 +139,7 @@ def covers(task: Task, step: Step, action: Action) -> bool:
         and plan.approved_by == task.requester == action.requester
         and not plan.stepwise
         and not step.ask
+        and step.attempt == 1
         and not asks_each(task)
         and is_coverable(action)
         and bool(step.consent)
@@ -166,7 +167,8 @@ def with_consent(task: Task, plan: Plan, shown: frozenset[str]) -> Plan:
 
 
 def _with_step_consent(step: Step, shown: bool) -> Step:
-    covered = shown and step.state is S.WAITING and not step.ask and step.verdict is Verdict.CONFIRM
+    asks = step.ask or step.attempt > 1  # a try before may have changed something
+    covered = shown and step.state is S.WAITING and not asks and step.verdict is Verdict.CONFIRM
     return replace(step, consent=step.preflight.seal if covered else "")
 
 

@@ -187,6 +187,14 @@ def test_approve_all_covers_only_changes_that_are_shown_whole(steps, ids):
     assert ("Not shown whole here" in text) == ("plan_whole" in pressed)
 
 
+def test_a_step_that_was_tried_before_says_so_and_no_approval_covers_it():
+    made = plan(step(attempt=2), step("b"))
+    assert [one.consent != "" for one in with_consent(task(), made, shows(made)).steps] == [False, True]
+    text, _ = drawn(task(plan=made), "plan")
+    assert "tried before" in text
+    assert "Step 1 still asks when its turn comes." in text
+
+
 def test_a_plan_of_thirty_steps_fits_and_all_of_it_is_covered():
     made = long_plan()
     text, ids = drawn(task(plan=made), "plan")

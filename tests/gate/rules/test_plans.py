@@ -151,14 +151,15 @@ def test_without_an_approval_nothing_is_covered():
     assert not covers(replace(of, plan=plans.without_consent(of.plan)))
     empty = replace(of.plan, steps=(having(of.plan.steps[0], consent="", seal=""),))
     assert not covers(replace(of, plan=empty))
+    again = replace(of.plan, steps=(having(of.plan.steps[0], attempt=2),))
+    assert not covers(replace(of, plan=again))
 
 
 def test_consent_is_given_to_what_was_shown_alone():
     sealed = [step(f"s{n}", seal=f"seal{n}") for n in (1, 2, 3)]
-    made = plans.with_consent(
-        task(plan()), plan(*sealed, step("s4", seal="x", ask=True)), frozenset({"s1", "s3", "s4"})
-    )
-    assert [one.consent for one in made.steps] == ["seal1", "", "seal3", ""]
+    others = step("s4", seal="x", ask=True), step("s5", seal="y", attempt=2)
+    made = plans.with_consent(task(plan()), plan(*sealed, *others), frozenset({"s1", "s3", "s4", "s5"}))
+    assert [one.consent for one in made.steps] == ["seal1", "", "seal3", "", ""]
 
 
 def test_no_consent_covers_a_step_for_which_an_earlier_one_changes_something():
@@ -352,6 +353,16 @@ def test_a_step_that_was_begun_is_another_try():
     failed = having(step("s1"), state=StepState.FAILED, action="a", consent="c")
     steps, _ = rebuilt_plan(plan(failed, last=1), (planned("s1.md", step="s1"),))
     assert (steps[0].attempt, steps[0].action, steps[0].consent) == (2, "", "")
+
+
+def test_a_step_that_was_tried_is_found_again_by_its_call_where_a_planner_names_none():
+    failed = having(step("s1"), state=StepState.FAILED, action="a", args={"path": "a"})
+    before = plan(failed, having(step("s2"), args={"path": "b"}), last=2)
+    steps, last = rebuilt_plan(before, (planned("b"), planned("a"), planned("a")))
+    assert [(one.id, one.attempt) for one in steps] == [("s3", 1), ("s1", 2), ("s4", 1)]
+    assert last == 4
+    steps, _ = rebuilt_plan(before, (planned("a"), planned("a", step="s1")))
+    assert [(one.id, one.attempt) for one in steps] == [("s3", 1), ("s1", 2)]
 
 
 def test_one_step_cannot_be_kept_twice():

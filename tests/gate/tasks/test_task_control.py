@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from gate.actions import claim_click, execute, reissue
 from gate.actions.button_press import TaskPress
-from gate.rules.action import Ref
+from gate.rules.action import CallClass, Ref
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep
+from gate.rules.reviews import Phase
 from gate.rules.task import Assessment, PauseReason, StepState, StopRequest
 from gate.rules.task_states import TaskState as S
-from gate.tasks import control, steer, step_action, task_runner
+from gate.rules.tool import Recipe
+from gate.tasks import control, steer, step_action, step_review, task_runner
 from gate.tasks import plan as flow
 from tests.gate.gate_setup import ANN, BEN, BOT, DORA, GIL, SAM, TEAM, Scene
 from tests.gate.plan_setup import (
@@ -35,8 +38,9 @@ from tests.gate.plan_setup import (
     write,
     wrote,
 )
+from tests.gate.tasks.test_task_step_review import reviewing
 
-DONE, SKIPPED, WAITING = StepState.DONE, StepState.SKIPPED, StepState.WAITING
+ASKED, DONE, SKIPPED, WAITING = StepState.ASKED, StepState.DONE, StepState.SKIPPED, StepState.WAITING
 
 
 async def broken(stage: Scene, *more: ProposedStep):
@@ -539,6 +543,30 @@ async def test_a_plan_is_not_made_anew_before_it_says_what_became_of_its_step(st
     assert said.text == (step_action.STEP_UNKNOWN if unknown else step_action.STEP_SUCCEEDED)
     assert await only(stage) != task
     assert wrote(stage) == ["a.md"]
+
+
+@pytest.mark.parametrize("became", ["unknown", "rejected"])
+async def test_a_step_that_is_planned_a_second_time_asks_for_itself(both: Scene, became: str):
+    """Of unknown outcome, or run and rejected, it ran again by *Approve all*, without a card of its own."""
+    if became == "rejected":
+        reviewing(both, Phase.AFTER, "desk.write")
+    blind = Recipe(
+        cls=CallClass.WRITE, summary="Write {args.path}", verb="Write"
+    )  # no look shows what it did
+    both.desk.specs_now["write"] = replace(both.desk.specs_now["write"], recipe=blind)
+    both.desk.behave = "breaks the line" if became == "unknown" else "well"
+    task = await approved(both, await planned(both, write("a.md"), write("b.md")))
+    both.desk.behave = "well"
+    if became == "rejected":
+        assert (await pressed(both, step_review.reject_output, on_pause(task))).ok
+        task = await only(both)
+    assert (task.state, wrote(both)) == (S.PAUSED, ["a.md"])
+    first, second = steps(task)
+    both.planner.script = [proposes(keep(first), keep(second))]
+    assert (await pressed(both, flow.replan, on_plan(task, text="be brief"))).ok
+    task = await approved(both, await only(both))
+    assert (states(task), wrote(both)) == ([ASKED, WAITING], ["a.md"])
+    assert (await waiting(both)).step == first.id
 
 
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
