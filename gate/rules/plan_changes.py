@@ -14,6 +14,7 @@ from gate.rules.task import Plan, Step, StepCall, StepState
 
 TITLE, NOTE = 200, 1000  # characters
 MOST_ARGS = 400_000  # characters of JSON of all steps together: each change of a task writes its plan anew
+BEGUN = "This step has begun already with its arguments. To have others, please have it planned again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,15 @@ def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
     return step if before.state is StepState.WAITING else new_attempt(step)
 
 
+def begun_anew(plan: Plan) -> Plan:
+    """The plan where nothing of it runs or waits any more: what was begun of it, and is not over, is to begin once
+    more, and to be looked at before."""
+    steps = plan.steps
+    over = (step.is_finished or step.state is StepState.WAITING for step in steps)
+    anew = (one if done else without_preview(new_attempt(one)) for one, done in zip(steps, over, strict=True))
+    return replace(plan, steps=tuple(anew))
+
+
 # From a person
 
 
@@ -185,6 +195,8 @@ def _changed(step: Step, change: StepChange | None) -> Step:
     step = replace(step, ask=change.ask, note=clipped(change.note.strip(), NOTE))
     if change.args is None or dict(change.args) == dict(step.args):
         return step
+    if step.state is not StepState.WAITING:
+        raise BadChange(BEGUN, step.id)
     args = dict(change.args)
     refs = {name: template for name, template in step.refs.items() if name not in args}
     return without_preview(with_call(step, replace(step.call, args=args, refs=refs)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gate.rules import plans
 from gate.rules.action import Verdict
-from gate.rules.plan_changes import StepChange, rebuilt_plan
+from gate.rules.plan_changes import StepChange, begun_anew, rebuilt_plan
 from gate.rules.planner_port import Clarify, Mode, ProposePlan, Say, Turn
 from gate.rules.ports import Tx, World
 from gate.rules.task import PauseReason, Plan, Planning, Step, StopRequest, Task
@@ -183,7 +183,7 @@ async def _handle_other_reply(tx: Tx, world: World, task: Task, found: Turn) -> 
     if plan is None or not plan.steps:
         return await (_answered(tx, task) if isinstance(reply, Say) else fail_task(tx, task, NO_PLAN))
     if _unfinished(plan) and _needs_no_approval(task):  # it must not go on as if nothing had been said
-        on = await move_task(tx, task, TaskEvent.ACT, planning=_planning_done(task))
+        on = await move_task(tx, task, TaskEvent.ACT, plan=begun_anew(plan), planning=_planning_done(task))
         said = found.text or "".join(one.text for one in task.instructions[-1:])  # of an admin
         told = await told_words(tx, task, said)
         reason = NOT_TAKEN.format(text=f"“{plans.clipped(told, 300)}”.")
@@ -191,5 +191,5 @@ async def _handle_other_reply(tx: Tx, world: World, task: Task, found: Turn) -> 
     await say_in_thread(tx, task, AS_IT_WAS, task.revision)
     if not _unfinished(plan):
         return await _started(tx, task, plan)
-    same = plans.with_seal(task.id, replace(plan, version=plan.version + 1))
+    same = plans.with_seal(task.id, replace(begun_anew(plan), version=plan.version + 1))
     return await _presented(tx, task, same)

@@ -419,6 +419,15 @@ def test_the_arguments_of_a_plan_grow_no_further_together_than_is_written_at_eac
     assert apply_changes(large, [StepChange("s1", 1, note="with care")])
 
 
+def test_a_step_that_has_begun_takes_no_other_arguments():
+    begun = having(step("s1"), state=StepState.ASKED, action="a")
+    with pytest.raises(BadChange, match="has begun already") as refused:
+        apply_changes(plan(begun), [StepChange("s1", 1, args={"path": "b"})])
+    assert refused.value.step == "s1"
+    (asks,) = apply_changes(plan(begun), [StepChange("s1", 1, ask=True, args=dict(begun.args))])
+    assert asks.ask
+
+
 # Words
 
 

@@ -11,13 +11,14 @@ from gate.actions import claim_click, execute, reissue
 from gate.actions.button_press import TaskPress
 from gate.rules.action import CallClass, Ref
 from gate.rules.action_states import State
-from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep
+from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep, Say
 from gate.rules.reviews import Phase
 from gate.rules.task import Assessment, PauseReason, StepState, StopRequest
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Recipe
 from gate.tasks import control, steer, step_action, step_review, task_runner
 from gate.tasks import plan as flow
+from gate.tasks.plan import AS_IT_WAS, StepChange
 from tests.gate.gate_setup import ANN, BEN, BOT, DORA, GIL, SAM, TEAM, Scene
 from tests.gate.plan_setup import (
     approved,
@@ -567,6 +568,43 @@ async def test_a_step_that_is_planned_a_second_time_asks_for_itself(both: Scene,
     task = await approved(both, await only(both))
     assert (states(task), wrote(both)) == ([ASKED, WAITING], ["a.md"])
     assert (await waiting(both)).step == first.id
+
+
+async def test_a_step_that_failed_begins_anew_where_the_planner_makes_no_other_plan(stage: Scene):
+    """It was left as it was, and *Approve all* then ended the plan: nothing comes after a step that failed."""
+    task = await broken(stage, write("b.md"))
+    stage.planner.script = [Say("I do not know")]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="be brief"))).ok
+    assert stage.texts[-1] == AS_IT_WAS
+    await approved(stage, await only(stage))
+    await confirmed(stage)
+    assert (states(await only(stage)), wrote(stage)) == ([DONE, DONE], ["a.md", "a.md", "b.md"])
+
+
+async def test_a_plan_that_stays_as_it_was_says_what_was_done_where_its_step_waited(stage: Scene):
+    """The step that waited took other arguments, while its card did what it had shown before."""
+    task, action = await paused_before_a_card(stage)
+    stage.planner.script = [Say("I do not know")]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="be brief"))).ok
+    other = StepChange("s1", 1, ask=True, args={"path": "z.md", "content": "new"})
+    assert (await pressed(stage, flow.modify, on_plan(await only(stage)), [other])).ok
+    await approved(stage, await only(stage))
+    assert not (await stage.confirm(action)).ok
+    task = await confirmed(stage)
+    assert ([step.args["path"] for step in steps(task)], wrote(stage)) == (["z.md", "b.md"], ["z.md", "b.md"])
+
+
+async def test_a_step_that_failed_begins_anew_also_where_no_plan_is_to_be_approved(stage: Scene):
+    stage.desk.behave = "says no"
+    task = await planned(stage, write("a.md"), write("b.md"), plan_approval=False)
+    await confirmed(stage)
+    stage.desk.behave = "well"
+    stage.planner.script = [Say("I do not know")]
+    assert (await pressed(stage, flow.replan, on_plan(await only(stage), text="be brief"))).ok
+    task = await only(stage)
+    assert (task.state, task.why, states(task)) == (S.PAUSED, PauseReason.WISH, [WAITING, WAITING])
+    assert (await pressed(stage, control.resume, on_pause(task))).ok
+    assert (await waiting(stage)).step == "s1"
 
 
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
