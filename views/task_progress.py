@@ -230,10 +230,10 @@ def _buttons(task: Task, plan: Plan) -> list[Block]:
 def _undoable(plan: Plan) -> Iterable[bool]:
     """Whether something was changed that was said to be undoable, and has not been tried yet."""
     for step in plan.steps:
-        tried = bool(plan.undone) and bool(step.run.undo)
+        tried = bool(plan.undone) and bool(step.run.undo or any(one.undo for one in step.run.tries))
         told = step.preview.undo if step.preview else ""
         yield (
-            (step.state is StepState.DONE or bool(step.rejected_by))
+            (step.state is StepState.DONE or bool(step.rejected_by or step.run.tries))
             and step.cls is not CallClass.READ
             and not told.startswith("no")
             and not tried

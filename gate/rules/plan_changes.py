@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Json
@@ -14,6 +14,7 @@ from gate.rules.task import Plan, Step, StepCall, StepState
 
 TITLE, NOTE = 200, 1000  # characters
 MOST_ARGS = 400_000  # characters of JSON of all steps together: each change of a task writes its plan anew
+TRIED = "It ran before, or may have."
 BEGUN = "This step has begun already with its arguments. To have others, please have it planned again."
 
 
@@ -47,7 +48,7 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
     old = {step.id: step for step in plan.steps} if plan else {}
     last = plan.last if plan else 0
     ids: list[str] = []
-    steps = [step for step in old.values() if step.is_finished]
+    steps = list[Step]()
     named = {one.step for one in proposed}
     for one in proposed:
         before = old.get(one.step)
@@ -60,7 +61,19 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
         last += before is None
         ids.append(before.id if before else f"s{last}")
         steps.append(_kept(before, one, refs) if before else _new(ids[-1], one, refs))
-    return tuple(steps), last
+    left = (step for step in old.values() if step.is_finished or step.id not in ids)
+    return (*_over(left), *steps), last
+
+
+def _over(steps: Iterable[Step]) -> Iterator[Step]:
+    """What is over of these steps, and those that ran, or may have, which nobody wants any more: what such a step did
+    can only be taken back while it is part of its plan."""
+    for step in steps:
+        if step.is_finished:
+            yield step
+        elif step.run.tries:
+            text = step.text if step.state is StepState.FAILED else TRIED
+            yield replace(step, state=StepState.SKIPPED, output=replace(step.output, text=text))
 
 
 def _same_tried(old: Mapping[str, Step], taken: Container[str], proposed: Step) -> Step | None:
@@ -128,7 +141,8 @@ def apply_changes(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]
     if not stay:
         raise BadChange("Nothing would be left of the plan. To give it up, press *Cancel*.")
     order = _ordered(plan, left, stay, asked)
-    steps = (*(s for s in plan.steps if s.is_finished), *(_changed(s, asked.get(s.id)) for s in order))
+    over = _over(step for step in plan.steps if step not in stay)
+    steps = (*over, *(_changed(step, asked.get(step.id)) for step in order))
     for step, name in out_of_order(steps):
         raise BadChange(
             f"Step {place(plan, step)} takes its `{name}` from a step that would not come before it any more.",

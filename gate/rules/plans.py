@@ -375,7 +375,7 @@ def new_attempt(step: Step) -> Step:
         step,
         consent="",
         state=S.WAITING,
-        run=StepRun(attempt=step.attempt + 1),
+        run=StepRun(attempt=step.attempt + 1, tries=step.run.tries),
         output=Output(),
         look=None,
     )

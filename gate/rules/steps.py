@@ -82,6 +82,14 @@ class Preflight:
     ] = ()  # the names that it would do something else without, or with other things there
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A try of a step that changed something, or may have."""
+
+    action: str
+    undo: str = ""  # as of the step
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRun:
     """The try that a step is at, and the actions that came of it."""
@@ -89,6 +97,9 @@ class StepRun:
     attempt: int = 1
     action: str = ""  # the action that it became; a fresh preview of it takes its place
     undo: str = ""  # the action that takes it back, once *Undo all* has come to it
+    tries: tuple[
+        Try, ...
+    ] = ()  # that are over: of them nothing else is left once the step begins anew, or goes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

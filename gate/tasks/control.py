@@ -18,7 +18,7 @@ from gate.rules.ports import Tx, World
 from gate.rules.task import Flow, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import step_check
-from gate.tasks.step_action import AWAY, FAILURE_REASONS, under_way, withdraw_action
+from gate.tasks.step_action import AWAY, FAILURE_REASONS, under_way, with_try, withdraw_action
 from gate.tasks.task_transitions import (
     FULL,
     already_decided,
@@ -195,7 +195,8 @@ async def _retry_step(tx: Tx, task: Task, step: Step, user: str) -> Task | Press
     late = under_way(tx, task, action)
     if late:
         return late
-    return await _continue(tx, task, user, plan=with_step(task, plans.new_attempt(step)).plan)
+    again = plans.new_attempt(with_try(step, action))
+    return await _continue(tx, task, user, plan=with_step(task, again).plan)
 
 
 async def skip_step(world: World, press: TaskPress) -> PressResult:
@@ -206,7 +207,7 @@ async def skip_step(world: World, press: TaskPress) -> PressResult:
         late = under_way(tx, task, action)
         if late:
             return late
-        skipped = replace(step, state=StepState.SKIPPED)
+        skipped = replace(with_try(step, action), state=StepState.SKIPPED)
         return await _continue(tx, task, press.user, plan=with_step(task, skipped).plan)
 
     return await _decide_failed_step(world, press, TaskVerb.CONTINUE, do)

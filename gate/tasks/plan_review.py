@@ -318,10 +318,11 @@ async def replan(world: World, press: TaskPress) -> PressResult:
         step = step_under_review(task)
         if step is not None and world.policy.review(Phase.AFTER, step.name, matched_names(step)):
             return PressResult(False, "review", REVIEW_FIRST, task=task)
-        if late := await withdraw_begun(tx, task, press.user, "Its plan was made anew"):
-            return late
+        noted = await withdraw_begun(tx, task, press.user, "Its plan was made anew")
+        if isinstance(noted, PressResult):
+            return noted
         spoken = await start_turn(tx, task, Mode.PLAN, reason)
-        plan = plans.without_consent(task.plan)
+        plan = plans.without_consent(noted.plan or task.plan)
         planning, why = replace(task.planning, turn=spoken), await told_words(tx, task, reason)
         request = replace(task.request, asks=True)  # no grant covers what comes of a reply
         return await move_task(

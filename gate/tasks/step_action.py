@@ -11,14 +11,14 @@ from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.arguments.tool_names import tool_in_words
 from gate.rules import jobs, plans
-from gate.rules.action import Action, Preview, Vote
+from gate.rules.action import Action, CallClass, Preview, Vote
 from gate.rules.action_states import Event, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.plans import step_of
 from gate.rules.ports import Tx, World
 from gate.rules.previews import target_of
 from gate.rules.reviews import released
-from gate.rules.steps import PRIVATE, judged
+from gate.rules.steps import PRIVATE, Try, judged
 from gate.rules.task import PauseReason, Plan, Step, StepState, Task
 from gate.rules.task_states import TaskState
 from gate.rules.undo_privacy import is_confidential
@@ -37,6 +37,7 @@ WAITS = (State.PREPARED, State.APPROVED)
 AWAY = (State.SUCCEEDED, State.UNDOING)
 FAILURE_REASONS = (PauseReason.STEP, PauseReason.LAPSED, PauseReason.DOUBT)
 WENT_WELL = (State.SUCCEEDED, State.UNDOING, State.UNDONE)
+MAY_HAVE_RUN = (State.UNKNOWN, *WENT_WELL)
 
 
 class NotPreviewable(Exception):
@@ -192,16 +193,25 @@ def under_way(tx: Tx, task: Task, action: Action | None) -> PressResult | None:
     return PressResult(False, "late", STEP_UNKNOWN if is_unknown else STEP_SUCCEEDED, task=task)
 
 
-async def withdraw_begun(tx: Tx, task: Task, user: str, why: str) -> PressResult | None:
-    """Withdraw all that waits of a plan whose steps are to begin anew; why one of them cannot, as `under_way`, and then
-    all stays. Raises Stale."""
+def with_try(step: Step, action: Action | None) -> Step:
+    """The step that is to begin anew, or to go, with a note of the try that this was, where it may have changed
+    something."""
+    if action is None or action.state not in MAY_HAVE_RUN or action.cls is CallClass.READ:
+        return step
+    known = [one for one in step.run.tries if one.action != action.id]
+    return replace(step, run=replace(step.run, tries=(*known, Try(action.id))))
+
+
+async def withdraw_begun(tx: Tx, task: Task, user: str, why: str) -> Task | PressResult:
+    """Withdraw all that waits of a plan whose steps are to begin anew: the task with a note of what ran of them. Why
+    one of them cannot, as `under_way`, and then all stays. Raises Stale."""
     begun = [step for step in task.plan.steps if step.action and not step.is_finished] if task.plan else []
     for step in begun:
         if late := under_way(tx, task, await tx.action(step.action)):
             return late
     for step in begun:
-        await withdraw_action(tx, step, user, why)
-    return None
+        task = with_step(task, with_try(step, await withdraw_action(tx, step, user, why)))
+    return task
 
 
 async def supersede_pending(tx: Tx, task: Task, user: str) -> tuple[Task, tuple[Action, ...]]:

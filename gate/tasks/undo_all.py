@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,10 +15,12 @@ from gate.rules.action import Action, CallClass, Ref
 from gate.rules.action_states import State
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Tx, World
+from gate.rules.steps import Try
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
 from gate.rules.undo_privacy import is_confidential
 from gate.rules.unreleased_results import may_quote
+from gate.tasks.step_action import MAY_HAVE_RUN
 from gate.tasks.task_transitions import (
     OLD_CARD,
     lock_unchanged,
@@ -39,6 +42,7 @@ FAILURE_TEXTS = {
     State.REJECTED: "taking it back was rejected.",
     State.EXPIRED: "nobody decided in time whether to take it back.",
 }
+Find = Callable[[str], Awaitable[Action | None]]
 NOT_QUOTED = ". Its own card says more."
 
 
@@ -47,7 +51,7 @@ async def undo_all(world: World, press: TaskPress) -> PressResult:
 
     async def do(tx: Tx, task: Task) -> Task | PressResult:
         plan = task.plan
-        if plan is None or not _steps_to_undo(plan):
+        if plan is None or not await _latest_first(tx.action, plan):
             return PressResult(False, "no_undo", NOTHING, task=task)
         if not task.is_finished and task.state is not TaskState.SATISFACTION:
             return PressResult(False, "running", RUNNING, task=task)
@@ -55,7 +59,7 @@ async def undo_all(world: World, press: TaskPress) -> PressResult:
             return PressResult(False, "stale", OLD_CARD, task=task)
         if plan.undoing:
             return PressResult(True, "undoing", UNDER_WAY, task=task)
-        steps = tuple(replace(step, run=replace(step.run, undo="")) for step in plan.steps)
+        steps = tuple(_unmarked(step) for step in plan.steps)
         now = await update_task(
             tx, task, "undo_asked", press.user, plan=replace(plan, steps=steps, undoing=press.user, undone="")
         )
@@ -67,17 +71,37 @@ async def undo_all(world: World, press: TaskPress) -> PressResult:
     )
 
 
-def _steps_to_undo(plan: Plan) -> list[Step]:
-    """The steps to be taken back, the last one first."""
-    return [s for s in reversed(plan.steps) if s.ran and s.cls is not CallClass.READ]
+def _unmarked(step: Step) -> Step:
+    tries = tuple(Try(one.action) for one in step.run.tries)
+    return replace(step, run=replace(step.run, undo="", tries=tries))
 
 
-async def _latest_first(world: World, plan: Plan) -> list[tuple[Step, Action]]:
-    """The steps to be taken back with their actions, the one that ended last first: siblings end in any order."""
-    found = [
-        (step, action) for step in _steps_to_undo(plan) if (action := await world.ledger.action(step.action))
+def _marked(plan: Plan, tried: Step, undo_id: str) -> Step:
+    """The step of the plan, with the undo of this try of it."""
+    step = plans.step_of(plan, tried.id) or tried
+    if step.action == tried.action:
+        return replace(step, run=replace(step.run, undo=undo_id))
+    tries = tuple(Try(t.action, undo_id) if t.action == tried.action else t for t in step.run.tries)
+    return replace(step, run=replace(step.run, tries=tries))
+
+
+def _every_try(plan: Plan) -> list[Step]:
+    """Each try of each step, as that step with its action; the last one first."""
+    tries = [
+        replace(step, run=replace(step.run, action=one.action, undo=one.undo))
+        for step in plan.steps
+        for one in step.run.tries
+        if one.action != step.action
     ]
-    return sorted(found, key=lambda pair: _ended_at(pair[1]), reverse=True)
+    return [*reversed(plan.steps), *reversed(tries)]
+
+
+async def _latest_first(find: Find, plan: Plan) -> list[tuple[Step, Action]]:
+    """What changed something, or may have, of a plan: each try of its steps with its action, the one that ended last
+    first: siblings end in any order."""
+    found = [(step, action) for step in _every_try(plan) if (action := await find(step.action))]
+    ran = [(s, a) for s, a in found if a.state in MAY_HAVE_RUN and a.cls is not CallClass.READ]
+    return sorted(ran, key=lambda pair: _ended_at(pair[1]), reverse=True)
 
 
 def _ended_at(action: Action) -> datetime:
@@ -90,8 +114,8 @@ async def undo_next(world: World, task: Task) -> bool:
     plan = task.plan
     if plan is None or not plan.undoing:
         return False
-    for step, action in await _latest_first(world, plan):
-        if action.state is State.UNDONE:
+    for step, action in await _latest_first(world.ledger.action, plan):
+        if action.state in (State.UNDONE, State.UNKNOWN):
             continue
         if step.run.undo:
             return await _follow_undo(world, task, step, action)
@@ -101,13 +125,13 @@ async def undo_next(world: World, task: Task) -> bool:
 
 async def _store_undo(world: World, task: Task, step: Step, action: Action) -> bool:
     """Write down which undo it will be."""
+    assert task.plan is not None
     if action.state is State.UNDOING:
         return False  # somebody pressed the step's own button: its end lets this go on
     undo_id, _ = await undo.undo_slot(world, action)
     async with world.ledger.begin() as tx:
         now = await lock_unchanged(tx, task)
-        marked = replace(step, run=replace(step.run, undo=undo_id))
-        await tx.update_task(now, plan=with_step(now, marked).plan)
+        await tx.update_task(now, plan=with_step(now, _marked(task.plan, step, undo_id)).plan)
     return True
 
 
@@ -145,15 +169,19 @@ async def _finish(world: World, task: Task, step: Step | None, why: str, alone: 
     """Say how far it came: on the card of the plan, and in the thread where `step` was not taken back. `alone`: a
     sentence for whoever takes it back."""
     assert task.plan is not None
-    back = [s for s in _steps_to_undo(task.plan) if await _is_step_undone(world, s)]
-    text = _summary(task.plan, back, step, why)
+    found = await _latest_first(world.ledger.action, task.plan)
+    back = [s for s, action in found if action.state is State.UNDONE]
+    unknown = [s for s, action in found if action.state is State.UNKNOWN]
+    rest = [s for s, _ in found if s not in [*back, *unknown, step]]
+    text = _summary(task.plan, back, unknown, "" if step is None else _not_undone(task.plan, step, rest, why))
     async with world.ledger.begin() as tx:
         now = await lock_unchanged(tx, task)
-        ids = {s.id for s in back}
-        steps = tuple(_is_undone(s) if s.id in ids else s for s in task.plan.steps)
+        actions = {s.action for s in back}
+        steps = tuple(_is_undone(s) if s.action in actions else s for s in task.plan.steps)
         plan = replace(task.plan, steps=steps, undoing="", undone=text)
         if step is None:
-            plan, outcome = replace(plan, closing=""), replace(now.outcome, result=text)
+            result = f"{plans.summary(plan)} {text}" if unknown else text  # it is not all taken back
+            plan, outcome = replace(plan, closing=""), replace(now.outcome, result=result)
             await update_task(tx, now, "undo_ended", plan=plan, reason=text, outcome=outcome)
         else:
             ended = await update_task(tx, now, "undo_ended", plan=plan, reason=text)
@@ -171,9 +199,10 @@ async def refresh_result(world: World, task: Task) -> bool:
     """While it is asked whether that was what they needed: its result says which steps were taken back, together or
     one by one. False: nothing comes after it."""
     assert task.plan is not None
-    back = [step for step in _steps_to_undo(task.plan) if await _is_step_undone(world, step)]
+    found = await _latest_first(world.ledger.action, task.plan)
+    back = [step for step, action in found if action.state is State.UNDONE]
     told = _undone_names(task.plan, back)
-    if back and len(back) == len(_steps_to_undo(task.plan)):
+    if back and len(back) == len(found):
         await rewrite_result(world, replace(task, plan=replace(task.plan, undone=told)), told)
     elif back:
         await rewrite_result(world, task, f"{plans.summary(task.plan)} {told}")
@@ -182,22 +211,21 @@ async def refresh_result(world: World, task: Task) -> bool:
 
 async def taken_back(world: World, plan: Plan) -> str:
     """The steps that were taken back by now, as a sentence; "" where none was."""
-    back = [step for step in _steps_to_undo(plan) if await _is_step_undone(world, step)]
+    found = await _latest_first(world.ledger.action, plan)
+    back = [step for step, action in found if action.state is State.UNDONE and step in plan.steps]
     return _undone_names(plan, back) if back else ""
 
 
-async def _is_step_undone(world: World, step: Step) -> bool:
-    action = await world.ledger.action(step.action)
-    return action is not None and action.state is State.UNDONE
-
-
-def _summary(plan: Plan, back: list[Step], step: Step | None, why: str) -> str:
+def _summary(plan: Plan, back: list[Step], unknown: list[Step], not_undone: str) -> str:
     done = _undone_names(plan, back) if back else "Nothing was taken back."
-    if step is None:
-        return done
-    rest = [s for s in _steps_to_undo(plan) if s not in back and s.id != step.id]
+    asked = f"Nobody knows whether this ran: {_named(plan, unknown)}. Please look." if unknown else ""
+    return " ".join(filter(None, [done, not_undone, asked]))
+
+
+def _not_undone(plan: Plan, step: Step, rest: list[Step], why: str) -> str:
     left = f" Left as before: {_named(plan, rest)}." if rest else ""
-    return f"{done} Step {plans.place(plan, step)} ({quoted(plans.step_sentence(step))}) was not: {why}{left}"
+    label = _label(plan, step)
+    return f"{label[:1].upper()}{label[1:]} was not: {why}{left}"
 
 
 def _undone_names(plan: Plan, back: list[Step]) -> str:
@@ -205,4 +233,11 @@ def _undone_names(plan: Plan, back: list[Step]) -> str:
 
 
 def _named(plan: Plan, steps: list[Step]) -> str:
-    return "; ".join(f"step {plans.place(plan, s)} ({quoted(plans.step_sentence(s))})" for s in steps)
+    return "; ".join(_label(plan, step) for step in steps)
+
+
+def _label(plan: Plan, step: Step) -> str:
+    """Which step this is, or was an earlier try of, which may have done something else."""
+    place = plans.place(plan, step)
+    own = any(one.action == step.action for one in plan.steps)
+    return f"step {place} ({quoted(plans.step_sentence(step))})" if own else f"an earlier try of step {place}"

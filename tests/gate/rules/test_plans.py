@@ -18,7 +18,7 @@ from gate.rules.confidence import Confidence
 from gate.rules.plan_changes import BadChange, StepChange, apply_changes, rebuilt_plan
 from gate.rules.planner_port import Call, ProposedStep
 from gate.rules.settings import Switches
-from gate.rules.steps import Privacy
+from gate.rules.steps import Privacy, StepRun, Try
 from gate.rules.task import TEXT, Origin, Plan, Step, StepCall, StepState, Task
 from gate.rules.task_states import TaskState
 from tests.actions import action_of, but
@@ -417,6 +417,19 @@ def test_the_arguments_of_a_plan_grow_no_further_together_than_is_written_at_eac
     assert len(fits[5].args["data"]) == 30_000
     assert apply_changes(large, [longer])
     assert apply_changes(large, [StepChange("s1", 1, note="with care")])
+
+
+def test_a_step_that_ran_stays_in_its_plan_once_nobody_wants_it_any_more():
+    ran = replace(step("s1"), run=StepRun(attempt=2, tries=(Try("a"),)))
+    failed = having(step("s2"), state=StepState.FAILED, action="b", text="It failed.")
+    may_have = replace(failed, id="s3", run=StepRun(action="c", tries=(Try("c"),)))
+    before = plan(ran, failed, may_have, step("s4"), last=4)
+    steps, _ = rebuilt_plan(before, (planned("s4.md", step="s4"),))
+    assert [one.id for one in steps] == ["s1", "s3", "s4"]
+    assert [one.text for one in steps] == ["It ran before, or may have.", "It failed.", ""]
+    dropped = apply_changes(before, [StepChange("s1", 1, drop=True), StepChange("s2", 2, drop=True)])
+    assert [(one.id, one.is_finished) for one in dropped] == [("s1", True), ("s3", False), ("s4", False)]
+    assert plans.new_attempt(may_have).run == StepRun(attempt=2, tries=(Try("c"),))
 
 
 def test_a_step_that_has_begun_takes_no_other_arguments():

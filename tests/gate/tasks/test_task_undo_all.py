@@ -9,20 +9,23 @@ from typing import Any
 
 import pytest
 
-from gate.actions import undo
+from gate.actions import claim_click, undo
 from gate.actions.button_press import Press, TaskPress
 from gate.rules.action import Ref
 from gate.rules.action_states import State
 from gate.rules.plans import is_taken_back
 from gate.rules.policy import Rule
+from gate.rules.reviews import Phase
+from gate.rules.task import StepState, Task
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import OutcomeUnknown
-from gate.tasks import control, feedback, task_runner, undo_all
+from gate.tasks import control, feedback, plan, step_review, task_runner, undo_all
 from tests.gate.gate_setup import ANN, BEN, GIL, TEAM, Scene
 from tests.gate.plan_setup import (
     approved,
     call,
     confirmed,
+    keep,
     look,
     on_pause,
     on_plan,
@@ -30,12 +33,17 @@ from tests.gate.plan_setup import (
     planned,
     pressed,
     proposes,
+    settled,
+    steps,
     twice,
     waiting,
     write,
     wrote,
 )
+from tests.gate.tasks.test_task_step_review import reviewing
 from views.task_progress import headline
+
+DONE, SKIPPED = StepState.DONE, StepState.SKIPPED
 
 
 async def done(stage: Scene, *steps):
@@ -275,9 +283,92 @@ async def test_a_plan_with_a_step_of_unknown_outcome_is_never_called_taken_back(
     assert (await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))).ok
     task = await only(stage)
     assert task.plan
-    assert task.plan.undone == "Taken back: step 1 (Write a.md)."
+    unknown = "Nobody knows whether this ran: step 2 (Write b.md). Please look."
+    assert task.plan.undone == f"Taken back: step 1 (Write a.md). {unknown}"
     assert not is_taken_back(task)
     assert headline(task, task.plan).startswith("Stopped")
+
+
+@pytest.mark.parametrize("happened", [None, True])
+async def test_a_step_of_unknown_outcome_that_was_skipped_is_told_of(stage: Scene, happened: bool | None):
+    """All of it was called taken back, while that step had changed something."""
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    stage.desk.behave = "well"
+    assert (await pressed(stage, control.skip_step, on_pause(task))).ok
+    first, _ = steps(await only(stage))
+    if happened:
+        await settled(stage, await stage.now(first.action), happened)
+    assert (await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))).ok
+    task = await only(stage)
+    assert task.plan
+    told = (
+        "Step 1 (Write a.md) was not:" if happened else "Nobody knows whether this ran: step 1 (Write a.md)."
+    )
+    assert told in task.plan.undone
+    assert not is_taken_back(task)
+    assert headline(task, task.plan).startswith("Finished")
+
+
+async def rejected(stage: Scene) -> Task:
+    """A plan whose first step has run, and its result was rejected."""
+    reviewing(stage, Phase.AFTER, "desk.write")
+    stage.desk.notes |= {"a.md": "old a", "b.md": "old b"}
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    assert (await pressed(stage, step_review.reject_output, on_pause(task))).ok
+    return await only(stage)
+
+
+@pytest.mark.parametrize(
+    "how", ["dropped by the planner", "dropped by its person", "tried again and skipped"]
+)
+async def test_what_an_earlier_try_of_a_step_changed_is_taken_back_too(both: Scene, how: str):
+    """Its step forgot it, so it stayed, and all was called taken back."""
+    task = await rejected(both)
+    first, second = steps(task)
+    if how == "tried again and skipped":
+        assert (await pressed(both, control.retry, on_pause(task))).ok
+        await claim_click.cancel(both.world, both.press(await waiting(both)))
+        await both.play()
+        assert (await pressed(both, control.skip_step, on_pause(await only(both)))).ok
+    else:
+        left = [keep(second)] if how == "dropped by the planner" else [keep(first), keep(second)]
+        both.planner.script = [proposes(*left)]
+        assert (await pressed(both, plan.replan, on_plan(task, text="leave a.md"))).ok
+        task = await only(both)
+        if how == "dropped by its person":
+            drop = plan.StepChange("s1", 1, drop=True)
+            assert (await pressed(both, plan.modify, on_plan(task), [drop])).ok
+            task = await only(both)
+        await approved(both, task)
+    if await both.ledger.pending(TEAM):
+        await confirmed(both)
+    assert (await pressed(both, control.resume, on_pause(await only(both)))).ok
+    task = await only(both)
+    assert [(step.id, step.state) for step in steps(task)] == [("s1", SKIPPED), ("s2", DONE)]
+    assert (await pressed(both, undo_all.undo_all, on_plan(task))).ok
+    assert both.desk.notes == {"a.md": "old a", "b.md": "old b"}
+    task = await only(both)
+    assert task.plan
+    own = how == "dropped by the planner"  # of a step that did not begin anew, its only try
+    earlier = "step 1 (Write a.md)" if own else "an earlier try of step 1"
+    assert task.plan.undone == f"Taken back: step 2 (Write b.md); {earlier}."
+    assert is_taken_back(task)
+
+
+async def test_an_earlier_try_that_cannot_be_taken_back_is_named(stage: Scene):
+    task = await rejected(stage)
+    stage.planner.script = [proposes(keep(steps(task)[1]))]
+    assert (await pressed(stage, control.resume, on_pause(task, text="leave a.md"))).ok
+    if await stage.ledger.pending(TEAM):
+        await confirmed(stage)
+    assert (await pressed(stage, control.resume, on_pause(await only(stage)))).ok
+    stage.desk.notes["a.md"] = "changed by hand"
+    assert (await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))).ok
+    task = await only(stage)
+    assert task.plan
+    assert task.plan.undone.startswith("Taken back: step 2 (Write b.md). An earlier try of step 1 was not:")
+    assert not is_taken_back(task)
 
 
 async def test_a_plan_that_is_changed_after_it_was_taken_back_says_what_it_does_since(stage: Scene):
