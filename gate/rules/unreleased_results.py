@@ -128,14 +128,19 @@ def _about(task: Task) -> Step | None:
 
 
 def redacted_action(task: Task | None, action: Action) -> Action:
-    """The action of a step as an agent may know it: without what has not been let out, and of a private call of a task
-    only its tool and how it stands, since its person may have typed the rest."""
-    known = _as_far_as_released(task, action)
-    return _without_words(known) if _is_private_step(action) else known
+    """The action as an agent may know it: without what has not been let out, and of a private call of a task, or that
+    somebody has edited, only its tool and how it stands, since its person may have typed the rest."""
+    return without_typed(_as_far_as_released(task, action))
 
 
-def _is_private_step(action: Action) -> bool:
-    return action.private and bool(action.task)
+def without_typed(action: Action) -> Action:
+    """The action as an agent may know it that asked for it: without what it was given, would change and gave, where
+    that is private and a person may have typed it."""
+    return _without_words(action) if _is_told_alone(action) else action
+
+
+def _is_told_alone(action: Action) -> bool:
+    return action.private and bool(action.task or action.edited_by)
 
 
 def public_nodes(of: Task | Action | Parties) -> frozenset[str]:
@@ -144,7 +149,7 @@ def public_nodes(of: Task | Action | Parties) -> frozenset[str]:
     if isinstance(of, Task):
         steps = of.plan.steps if of.plan else ()
         return frozenset(step.id for step in steps if is_shown_in_thread(step))
-    return frozenset({of.id}) if isinstance(of, Action) and not _is_private_step(of) else frozenset()
+    return frozenset({of.id}) if isinstance(of, Action) and not _is_told_alone(of) else frozenset()
 
 
 def _without_words(action: Action) -> Action:
@@ -194,7 +199,7 @@ def redacted_undo(original: Action, undo: Action) -> Action:
     """An undo as an agent may know it. `original`: what it takes back, as the agent may know that. Its arguments, its
     preview and its answer may quote what the original gave, or what was read for it: so they are told only where that
     has been let out."""
-    if undo.private or _is_private_step(original):
+    if undo.private or _is_told_alone(original):
         return _without_words(undo)
     if _is_let_out(original) and HELD_NOTES.isdisjoint(original.preview.notes):
         return undo

@@ -13,8 +13,10 @@ from gate.rules.action_states import State
 from gate.rules.permissions import deciders
 from gate.rules.reviews import released
 from gate.rules.spelled_out import inline
+from gate.rules.steps import HIDDEN, PRIVATE
 from gate.rules.tool import Trust
 from gate.rules.tool_offers import OfferedTool, offered_schema
+from gate.rules.unreleased_results import without_typed
 from handlers.api.route import plain_text
 
 META = "dev.countersign/gate"
@@ -179,6 +181,7 @@ def disconnected() -> CallToolResult:
 
 def action_result(action: Action) -> CallToolResult:
     """The outcome of an action, or that it waits."""
+    action = without_typed(action)
     gate: dict[str, Json] = {"status": action.state.value, "ticket": action.id}
     if action.state in WAITING or action.under_review:
         sentence = f"{_waits(action)} {ASK.format(tool=RESULT, ticket=action.id)}"
@@ -197,7 +200,7 @@ def action_result(action: Action) -> CallToolResult:
     if action.state is State.CANCELLED and action.decision:
         lines[0] += f" Why: {plain_text(action.decision)}."
     if action.state in (*RAN, State.FAILED) and outcome and outcome.text:
-        lines += [TOOL_SAYS, outcome.text]
+        lines += _introduced(TOOL_SAYS, outcome.text)
     structured = outcome.structured if action.state in RAN and outcome else None
     return _result(lines, structured, gate, action.state not in RAN)
 
@@ -218,7 +221,7 @@ def listed(actions: Sequence[Action], after: str) -> CallToolResult:
             "summary": plain_text(inline(one.preview.summary)),
             "expires_at": one.expires_at.isoformat(),
         }
-        for one in actions
+        for one in map(without_typed, actions)
     ]
     lines = [
         f"{one['ticket']}: {one['summary']} ({one['status']})" for one in tickets if isinstance(one, dict)
@@ -235,12 +238,12 @@ def withdrawn(action: Action) -> CallToolResult:
 
 def progress(action: Action) -> str:
     """The message of a progress notification."""
-    return plain_text(f"{_waits(action)} {inline(action.preview.summary)}")
+    return plain_text(f"{_waits(action)} {inline(without_typed(action).preview.summary)}")
 
 
 def elicitation_message(action: Action) -> str:
     """The message of the elicitation: why to open Slack. A terminal shows it: see gate/rules/spelled_out.py."""
-    shown = inline(action.preview.summary)
+    shown = inline(without_typed(action).preview.summary)
     if action.under_review:
         return plain_text(f"{shown}: what it gave waits for a review. Open the thread in Slack.")
     return plain_text(f"{shown}: this waits for {deciders(action)}. Open the thread in Slack to decide.")
@@ -263,8 +266,13 @@ def _reviewed(action: Action, judged: ResultDecision, gate: dict[str, Json]) -> 
     found = released(action)
     lines = [f"{ran} {(CHANGED if edited else RELEASED).format(by=judged.by)}"]
     if found and found.text:
-        lines += [GIVEN if edited else TOOL_SAYS, found.text]
+        lines += _introduced(GIVEN if edited else TOOL_SAYS, found.text)
     return _result(lines, found.structured if found else None, gate, False)
+
+
+def _introduced(whose: str, text: str) -> list[str]:
+    """A result after what says whose words it is; ours stand alone."""
+    return [text] if text == PRIVATE else [whose, text]
 
 
 def _waits(action: Action) -> str:
@@ -280,6 +288,8 @@ def _waits(action: Action) -> str:
 def _edited(action: Action) -> str:
     if not action.edited_by or action.state not in (*RAN, State.FAILED, State.UNKNOWN):
         return ""
+    if HIDDEN in action.preview.notes:
+        return f" Before that, {action.edited_by} changed the arguments to private ones."
     return f" Before that, {action.edited_by} changed the arguments to: {action.args.decode()}"
 
 

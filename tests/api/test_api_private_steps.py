@@ -70,6 +70,42 @@ async def test_an_agent_is_told_nothing_of_what_its_person_typed_into_a_private_
         assert TYPED not in await told()
 
 
+@pytest.mark.parametrize("reviewed", [None, Phase.BEFORE, Phase.AFTER], ids=str)
+async def test_an_agent_is_told_nothing_of_its_call_that_its_person_made_a_private_one(
+    api: Api, reviewed: Phase | None
+) -> None:
+    """It was shown what the file held, which it never asked for, and what was typed."""
+    stage = api.gate
+    stage.rule(Rule("letters are private", ("desk.*",), texts=(r"^hr/",), private=True))
+    reviews = (Review("look", reviewed, tools=("desk.write",)),) if reviewed else ()
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, reviews=reviews))
+    stage.desk.notes["hr/x.md"] = held = "Ben earns 60,000"
+    agent, ann = await api.agent(), await api.client()
+    sent = {"tool": "desk.write", "arguments": {"path": "a.md", "content": "x"}}
+    made = (await agent.post("/actions", sent, 201))["action"]["id"]
+    path = f"/actions/{made}"
+
+    async def told() -> str:
+        pages = (path, "/actions?state=all", "/audit?limit=100", f"/history?execution_id={made}")
+        found = [await agent.get(one) for one in pages]
+        async with agent.raw("GET", path, Accept="text/plain") as response:
+            return repr([*found, await response.text()])
+
+    def is_told(words: str) -> bool:
+        return any(one in words for one in (TYPED, held, "hr/x.md"))
+
+    seen = await ann.get(path)
+    now = {"version": seen["version"], "receipt": seen["receipt"]}
+    await ann.post(f"{path}/edit", {**now, "arguments": {"path": "hr/x.md", "content": TYPED}})
+    await stage.play()
+    assert is_told(repr(await ann.get(path)))
+    assert not is_told(await told())
+    assert (await stage.confirm(await stage.now(made))).ok
+    await stage.play()
+    assert stage.desk.notes["hr/x.md"] == TYPED
+    assert not is_told(await told())
+
+
 async def test_an_agent_is_told_nothing_of_a_private_step_that_has_left_the_plan(api: Api) -> None:
     stage = api.gate
     stage.rule(Rule("letters are private", ("desk.write",), texts=(r"^hr/",), private=True))

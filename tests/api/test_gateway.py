@@ -394,6 +394,32 @@ async def test_what_a_person_changed_is_told_with_what_ran(api: Api) -> None:
     assert '"content":"better"' in words(result)
 
 
+async def test_what_a_person_changed_into_something_private_is_not_told(api: Api) -> None:
+    api.gate.rule(Rule("hr is private", ("desk.*",), texts=("^hr/",), private=True))
+    api.gate.desk.notes["hr/pay.md"] = "bob earns 300k"
+    typed = {"path": "hr/pay.md", "content": "alice earns 200k"}
+    async with connected(await api.agent()) as mcp:
+        call = called(mcp)
+        action = await waiting(api)
+        ann = await api.client(TokenKind.PERSON)
+        sent = {"version": 1, "receipt": action.receipt, "arguments": typed}
+        await ann.post(f"/actions/{action.id}/edit", sent)
+        asks = await api.gate.now(action.id)
+        assert asks.private
+        told = [
+            elicitation_message(asks),
+            progress(asks),
+            words(await mcp.call_tool("gate_list", {"all": True})),
+        ]
+        await confirmed(api)
+        result = await call
+        told += [words(result), str(result.structured_content)]
+        told.append(words(await mcp.call_tool("gate_result", {"ticket": action.id})))
+    assert api.gate.desk.notes["hr/pay.md"] == "alice earns 200k"
+    assert not any(word in str(told) for word in ("hr/pay", "alice", "300k"))
+    assert f"{ANN} changed the arguments to private ones." in words(result)
+
+
 async def test_a_refused_call_says_why_and_asks_nobody(api: Api) -> None:
     api.gate.rule(Rule("no writing", ("desk.write",), deny=True))
     async with connected(await api.agent()) as mcp:
