@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,12 +91,16 @@ def test_risks_are_those_of_the_spec(file: str, tool: str, risk: Risk) -> None:
     assert recipe(file, tool).risk is risk
 
 
+def keeps(schema: Mapping[str, Json], value: Json) -> bool:
+    return not problems(schema, value)
+
+
 def decided(file: str, tool: str, **args: Json) -> CallClass:
     spec = ToolSpec(
         "s", tool, tool, "", {}, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe(file, tool)
     )
     policy = Policy("p")
-    return decide(policy, spec, args, "C1", lambda schema, value: not problems(schema, value)).cls
+    return decide(policy, spec, args, "C1", keeps).cls
 
 
 @pytest.mark.parametrize(
@@ -174,9 +179,7 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
             reviewed=True,
             recipe=replace(known, targets=targets),
         )
-        found = decide(
-            Policy("p", rules=ALWAYS), spec, {"repo_path": "/r", "message": "m"}, "C", lambda s, v: True
-        )
+        found = decide(Policy("p", rules=ALWAYS), spec, {"repo_path": "/r", "message": "m"}, "C", keeps)
         assert found.secret is secret
         assert found.cls is (CallClass.DESTRUCTIVE if secret else plain)
     commit = f"commit {'0' * 40}\nAuthor: Ann <a@b>\nDate:   2026-10-19\n\n"
@@ -197,6 +200,26 @@ def test_files_folders_and_the_whole_tree_are_staged_by_one_click(entry: str) ->
 )
 def test_what_is_no_branch_is_not_switched_to_by_one_click(name: str, cls: CallClass) -> None:
     assert decided("server-git", "git_checkout", repo_path="/r", branch_name=name) is cls
+
+
+ELSEWHERE = ["../srv/prod", "~/../srv/prod", "~root/prod", "./srv/prod", ".", "", "srv/prod", "C:/srv/prod"]
+
+
+@pytest.mark.parametrize(
+    "path", [*ELSEWHERE, "$HOME/../srv/prod", "/srv/${EMPTY}prod", "/srv/$X/prod", "/%X%"]
+)
+def test_git_is_given_a_repository_by_a_phrase_where_its_path_leads_elsewhere(path: str) -> None:
+    others: dict[str, Json] = {"files": ["a.md"], "branch_name": "b"}
+    for name in RECORDED["server-git"].schemas:
+        assert decided("server-git", name, repo_path=path, **others) is CallClass.DESTRUCTIVE
+    if path not in ELSEWHERE[-2:]:  # what a commit reports begins like these
+        assert decided("server-git", "git_commit", repo_path=path, message="m") is CallClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize("path", ["/srv/prod", "/srv/My Repo", "/srv/a~b", "/srv/.config", "/srv/a (1)", "/"])
+def test_git_is_given_a_repository_at_an_absolute_path_as_usual(path: str) -> None:
+    assert decided("server-git", "git_status", repo_path=path) is CallClass.READ
+    assert decided("server-git", "git_commit", repo_path=path, message="m") is CallClass.WRITE
 
 
 @pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
@@ -441,7 +464,7 @@ def judged(file: str, tool: str, args: Json, *rules: Rule) -> Verdict:
         "s", tool, tool, "", schema, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe(file, tool)
     )
     policy = Policy("p", rules)
-    return decide(policy, spec, args, "C1", lambda schema, value: not problems(schema, value)).verdict
+    return decide(policy, spec, args, "C1", keeps).verdict
 
 
 UUID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
