@@ -222,6 +222,21 @@ def test_git_is_given_a_repository_at_an_absolute_path_as_usual(path: str) -> No
     assert decided("server-git", "git_commit", repo_path=path, message="m") is CallClass.WRITE
 
 
+@pytest.mark.parametrize("path", ELSEWHERE)
+def test_a_file_is_named_from_the_root_of_the_disk_or_takes_a_phrase(path: str) -> None:
+    for name, known in RECORDED["server-filesystem"].schemas.items():
+        for argument in known.input_schema["properties"].keys() & {"path", "paths", "source", "destination"}:
+            given: dict[str, Json] = {"path": "/a", "source": "/a", "destination": "/b"}
+            given[argument] = ["/a", path] if argument == "paths" else path
+            assert decided("server-filesystem", name, **given) is CallClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize("path", ["/srv/docs/a.md", "/srv/My Docs/a (1).md", "/srv/a~b", "/srv/.config", "/"])
+def test_a_file_at_an_absolute_path_is_read_at_once(path: str) -> None:
+    assert decided("server-filesystem", "read_text_file", path=path) is CallClass.READ
+    assert decided("server-filesystem", "read_multiple_files", paths=[path, "/srv/x"]) is CallClass.READ
+
+
 @pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
 @pytest.mark.parametrize("before", ["/", "//", "./", "/./", "\\", ".\\", " /", "x/../", "/x/../"])
 def test_a_workflow_of_github_is_typed_for_whatever_slashes_stand_before_it(file: str, before: str) -> None:
