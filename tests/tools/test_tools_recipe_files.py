@@ -146,7 +146,8 @@ def test_the_arguments_decide_the_class_of_a_call(
 
 @pytest.mark.parametrize(
     "entry",
-    ":(top).env|:(top,icase)x|:!x|:^x|:/|:/conf/prod.yaml|:|-A|--all|-u|*|a/*.md|?env|.e\\nv|./:(top)x|./-A".split(
+    ":(top).env|:(top,icase)x|:!x|:^x|:/|:/conf/prod.yaml|:|-A|--all|-u|*|a/*.md|?env|.e\\nv|./:(top)x|./-A|"
+    "lega[l]/a.md|[l]egal/a.md|le[g]al|a/b[!x]|x[[:lower:]]y|[[:alpha:]]|[^a]|a/[-a]|[lL]egal/[a].md".split(
         "|"
     ),
 )
@@ -189,7 +190,9 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
         assert found_files(targets, {}, None, commit + told if name == "git_show" else told) == (path,)
 
 
-@pytest.mark.parametrize("entry", [".", "./", "src", "src/", "a.md", "app/[id]/page.tsx", "a-b.md", "a b.md"])
+@pytest.mark.parametrize(
+    "entry", "./|.|src|src/|a.md|app/[id]/page.tsx|[id].ts|[...a]/[[...b]]|a-b.md|a b.md".split("|")
+)
 def test_files_folders_and_the_whole_tree_are_staged_by_one_click(entry: str) -> None:
     assert decided("server-git", "git_add", repo_path="/r", files=[entry]) is CallClass.WRITE
     assert "{capture.before.text}" in recipe("server-git", "git_add").show.after
