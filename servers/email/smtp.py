@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import smtplib
+import socket
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 SECONDS = 20.0  # that the mail server may stay silent
+ALL_SECONDS = 300.0  # for one mail, whatever the mail server says meanwhile
+MOST_ANSWERED = 64 * 1024  # bytes of one answer
+PIECE = 256 * 1024  # bytes that are handed over at once
 STILL = "Nothing was sent, and the draft is still there."
 Security = Literal["starttls", "tls", "none"]
 
@@ -73,9 +78,9 @@ class Post:
     def _connected(self) -> smtplib.SMTP:
         secure = ssl.create_default_context(cafile=self.authorities)
         if self.security == "tls":
-            line: smtplib.SMTP = smtplib.SMTP_SSL(self.host, self.port, timeout=SECONDS, context=secure)
+            line: smtplib.SMTP = _EncryptedLine(self.host, self.port, timeout=SECONDS, context=secure)
         else:
-            line = smtplib.SMTP(self.host, self.port, timeout=SECONDS)
+            line = _Line(self.host, self.port, timeout=SECONDS)
         try:
             if self.security == "starttls":
                 line.starttls(context=secure)
@@ -97,6 +102,63 @@ class Post:
         _must(line.mail(sender, options), f"mail from {sender}")
         for recipient in recipients:
             _must(line.rcpt(recipient), f"mail to {recipient}")
+
+
+class _Answers:
+    """What the mail server says, line by line, until a time and up to a size: smtplib itself waits anew for each byte
+    and keeps all lines of an answer."""
+
+    def __init__(self, sock: socket.socket, ends: float) -> None:
+        self._sock, self._ends, self._file = sock, ends, sock.makefile("rb")
+        self.left = MOST_ANSWERED
+
+    def readline(self, most: int) -> bytes:
+        line = b""
+        while len(line) < most and not line.endswith(b"\n"):
+            self._sock.settimeout(_seconds_until(self._ends))
+            if not (ahead := self._file.peek(1)):
+                break
+            line += self._file.read(min(ahead.find(b"\n") + 1 or len(ahead), most - len(line)))
+        self.left -= len(line)
+        if self.left < 0:
+            raise OSError("its answer is too long")
+        return line
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Line(smtplib.SMTP):
+    """The line to a mail server, for ALL_SECONDS."""
+
+    file: _Answers | None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._ends = time.monotonic() + ALL_SECONDS
+        super().__init__(*args, **options)
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.sock is not None:
+            self.file = self.file or _Answers(self.sock, self._ends)
+            self.file.left = MOST_ANSWERED
+        return super().getreply()
+
+    def send(self, s: Any) -> None:
+        data = s.encode(self.command_encoding) if isinstance(s, str) else s
+        for start in range(0, len(data), PIECE):
+            if self.sock is not None:
+                self.sock.settimeout(_seconds_until(self._ends))
+            super().send(data[start : start + PIECE])
+
+
+class _EncryptedLine(_Line, smtplib.SMTP_SSL):
+    """The same, encrypted from the start."""
+
+
+def _seconds_until(ends: float) -> float:
+    if (left := ends - time.monotonic()) <= 0:
+        raise TimeoutError(f"it took more than {ALL_SECONDS:.0f} seconds")
+    return min(left, SECONDS)
 
 
 def _must(answer: tuple[int, bytes], what: str) -> None:

@@ -7,8 +7,12 @@ import email
 import email.policy
 import itertools
 import re
+import socket
 import ssl
+import threading
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -188,6 +192,69 @@ async def test_a_mail_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert tree(home) == before
     async with mailing(home) as gate:
         assert "--smtp-host" in await gate.blind("send_draft", draft_id=draft)
+
+
+@contextmanager
+def saying(*answers: bytes, again: bytes = b"", pause: float = 0.0) -> Iterator[Post]:
+    """A mail server that says each of these for a line that it is told, the last one without end."""
+
+    def serve() -> None:
+        line, _ = listener.accept()
+        with line, suppress(OSError):
+            heard = line.makefile("rb")
+            for number, answer in enumerate(answers):
+                if number:
+                    heard.readline()
+                line.sendall(answer)
+            while again and not ended.wait(pause):
+                line.sendall(again)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ended, thread = threading.Event(), threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Post("127.0.0.1", listener.getsockname()[1], "none")
+        finally:
+            ended.set()
+            thread.join(20)
+
+
+WITHOUT_END = b"220-" + b"x" * 8_000 + b"\r\n" + b"220-x\r\n" * 10
+
+
+@pytest.mark.parametrize("answers", [(), (b"220 hi\r\n", b"250 ok\r\n"), (b"220 hi\r\n", b"250-ok\r\n")])
+def test_an_answer_of_the_mail_server_without_an_end_is_not_read_on(answers: tuple[bytes, ...]) -> None:
+    tracemalloc.start()
+    try:
+        with (
+            saying(*answers, again=WITHOUT_END) as post,
+            pytest.raises(ToolError, match="answer is too long"),
+        ):
+            post.send("ann@example.com", ["bob@example.com"], b"\r\n")
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("again", [b"2", b"220-x\r\n"])
+def test_a_mail_server_that_says_a_little_again_and_again_is_left_after_a_while(
+    again: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smtp, "ALL_SECONDS", 0.2)
+    with (
+        saying(again=again, pause=0.01) as post,
+        pytest.raises(ToolError, match="more than 0 seconds|timed out"),
+    ):
+        post.send("ann@example.com", ["bob@example.com"], b"\r\n")
+
+
+def test_a_mail_server_that_answers_without_end_after_it_was_given_the_mail_may_have_sent_it() -> None:
+    ok = b"250 ok\r\n"
+    with (
+        saying(b"220 hi\r\n", ok, ok, ok, b"354 go\r\n", again=b"250-x\r\n" * 1_000) as post,
+        pytest.raises(smtp.PerhapsSent, match="answer is too long"),
+    ):
+        post.send("ann@example.com", ["bob@example.com"], b"\r\n")
 
 
 def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
