@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -30,6 +32,7 @@ from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tests.cpu_time import seconds
 from tests.tools.mcp_hosts import hosting, raw
 from tests.tools.transport_fakes import MemoryTransport, RecordedThrottle
+from tools.mcp.child_output import ChildOutput
 from tools.mcp.http_client import WatchedClient
 from tools.mcp.limits import MAX_PART_VALUES, MAX_PARTS, TOO_MANY_PARTS, LoopTime
 from tools.mcp.results import classify_error, to_answer
@@ -41,7 +44,7 @@ from tools.mcp.session import (
     Item,
     WatchedTransport,
 )
-from tools.mcp.stdio import _is_too_large, _parse_line, _receive
+from tools.mcp.stdio import ErrorLog, _is_too_large, _parse_line, _receive, _record
 
 LIMIT = 0.3  # seconds of this thread for one message, as in tests/test_hostile_sizes.py
 VERSION = "2025-11-25"
@@ -438,14 +441,11 @@ def test_valid_and_unknown_notifications_are_passed_on() -> None:
 
 
 class Output:
-    """A process and its standard output."""
+    """A child process and its standard output, or its standard error."""
 
     def __init__(self, *chunks: bytes) -> None:
         self._chunks = list(chunks)
-
-    @property
-    def stdout(self) -> Output:
-        return self
+        self.stdout = self.stderr = self
 
     def __aiter__(self) -> Output:
         return self
@@ -469,6 +469,49 @@ async def charged(*chunks: bytes) -> float:
         charges = RecordedThrottle()
         await _receive(Output(*chunks), incoming, MAX_MESSAGE_BYTES, charges)  # type: ignore[arg-type]
     return sum(charges.charged)
+
+
+async def test_a_server_is_charged_for_each_turn_of_the_loop_that_its_single_bytes_take(
+    tmp_path: Path,
+) -> None:
+    bytes_, charges = [b"x"] * 1_000, RecordedThrottle()
+    await _record(Output(*bytes_), ErrorLog(tmp_path / "x.log"), charges)  # type: ignore[arg-type]
+    assert sum(charges.charged) >= 0.2
+    assert await charged(*bytes_) >= 0.1
+
+
+async def test_a_child_that_writes_waits_while_nobody_reads_what_it_has_written() -> None:
+    fd, of_child = os.pipe()
+    output = ChildOutput(fd)
+    os.set_blocking(of_child, False)
+    written = os.write(of_child, b"x" * 1_000_000)
+    for _ in range(10):
+        await anyio.lowlevel.checkpoint()
+    with pytest.raises(BlockingIOError):
+        os.write(of_child, b"x")
+    os.close(of_child)
+    read = [len(chunk) async for chunk in output]
+    assert sum(read) == written
+    await output.aclose()
+    with pytest.raises(anyio.ClosedResourceError):
+        await output.receive()
+
+
+async def test_a_reader_that_waits_for_a_child_is_told_when_its_output_is_closed() -> None:
+    fd, of_child = os.pipe()
+    output, told = ChildOutput(fd), anyio.Event()
+
+    async def wait() -> None:
+        with pytest.raises(anyio.ClosedResourceError):
+            await output.receive()
+        told.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.lowlevel.checkpoint()
+        await output.aclose()
+        await told.wait()
+    os.close(of_child)
 
 
 async def test_a_server_is_charged_for_what_its_lines_take_to_read() -> None:

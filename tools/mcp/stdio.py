@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import subprocess
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -16,12 +15,13 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.stdio import StdioServerParameters, get_default_environment
+from mcp.client.stdio import StdioServerParameters
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
 from gate.rules.message_size import MAX_MESSAGE_BYTES, PIECE, MessageSize
+from tools.mcp.child_output import Child, started
 from tools.mcp.limits import (
     PER_BYTE,
     PER_MESSAGE,
@@ -35,6 +35,8 @@ from tools.mcp.limits import (
 from tools.mcp.session import Item
 
 LOG_BYTES = 1_000_000  # of each of the two files; one read from the pipe may come on top
+# Seconds for ParseThrottle: for a turn of the loop that reads what is there, and for one that writes it to the log
+PER_READ, PER_WRITE = 1e-4, 1e-4
 LOG_PER_BYTE = 1 / 8_000_000  # seconds for ParseThrottle: 4 MB at once, then 0.8 MB a second
 log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.5  # for messages that were handed over before stdin is closed
@@ -82,20 +84,14 @@ async def stdio(
     a message longer than `max_bytes` is dropped, and its caller gets an error at once. Raises OSError when the child
     cannot be started.
     """
-    process = await anyio.open_process(
-        [server.command, *server.args],
-        env=get_default_environment() | (server.env or {}),
-        stderr=subprocess.PIPE,
-        cwd=server.cwd,
-        start_new_session=True,
-    )
+    child = await started(server)
     incoming, read = anyio.create_memory_object_stream[Item](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     flushed = anyio.Event()
     async with anyio.create_task_group() as group:
-        group.start_soon(_receive, process, incoming, max_bytes, ParseThrottle())
-        group.start_soon(_record, process, stderr)
-        group.start_soon(_send, process, outgoing, incoming, flushed)
+        group.start_soon(_receive, child, incoming, max_bytes, ParseThrottle())
+        group.start_soon(_record, child, stderr, ParseThrottle())
+        group.start_soon(_send, child.process, outgoing, incoming, flushed)
         try:
             yield read, write
         finally:
@@ -104,16 +100,15 @@ async def stdio(
                 write.close()
                 with anyio.move_on_after(FLUSH_SECONDS):
                     await flushed.wait()
-                await _stop(process)
+                await _stop(child)
             group.cancel_scope.cancel()
 
 
 async def _receive(
-    process: Process, incoming: MemoryObjectSendStream[Item], max_bytes: int, throttle: ParseThrottle
+    child: Child, incoming: MemoryObjectSendStream[Item], max_bytes: int, throttle: ParseThrottle
 ) -> None:
-    assert process.stdout is not None
     with incoming, suppress(*CLOSED_ERRORS, ConnectionError):
-        async for line in lines(_charged(process.stdout, throttle), max_bytes):
+        async for line in lines(_charged(child.stdout, throttle), max_bytes):
             taken = LoopTime()
             too_large = await _is_too_large(line, taken)
             with taken.part():
@@ -125,24 +120,23 @@ async def _receive(
     # Read until the end: a server that is blocked in a write does not see that its stdin is closed.
     with anyio.CancelScope(shield=True), suppress(*CLOSED_ERRORS, anyio.EndOfStream, OSError):
         while True:
-            await process.stdout.receive()
+            await child.stdout.receive()
 
 
 async def _charged(chunks: AsyncIterable[bytes], throttle: ParseThrottle) -> AsyncIterator[bytes]:
     """The chunks; reading them counts too, also those of a line that does not end."""
     async for chunk in chunks:
         yield chunk
-        await anyio.sleep(throttle.charge(anyio.current_time(), len(chunk) * PER_BYTE))
+        await anyio.sleep(throttle.charge(anyio.current_time(), PER_READ + len(chunk) * PER_BYTE))
 
 
-async def _record(process: Process, stderr: ErrorLog) -> None:
+async def _record(child: Child, stderr: ErrorLog, throttle: ParseThrottle) -> None:
     """Write the child's standard error to its log. A child that writes more than its share waits on its own pipe."""
-    assert process.stderr is not None
-    throttle = ParseThrottle()
     with suppress(*CLOSED_ERRORS, ConnectionError):
-        async for chunk in process.stderr:
+        async for chunk in child.stderr:
             stderr.write(chunk)
-            await anyio.sleep(throttle.charge(anyio.current_time(), len(chunk) * LOG_PER_BYTE))
+            seconds = PER_READ + PER_WRITE + len(chunk) * LOG_PER_BYTE
+            await anyio.sleep(throttle.charge(anyio.current_time(), seconds))
 
 
 async def _send(
@@ -214,19 +208,17 @@ def _parse_line(line: bytes, too_large: bool) -> Item | None:
         return error
 
 
-async def _stop(process: Process) -> None:
+async def _stop(child: Child) -> None:
     """Close stdin, wait for the exit, then terminate the process and its children."""
+    process = child.process
     assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
     with suppress(*CLOSED_ERRORS, OSError):
         await process.stdin.aclose()
     if not await _exited(process):
         await terminate_posix_process_tree(process, EXIT_SECONDS)
         await _exited(process)
-    with suppress(*CLOSED_ERRORS, OSError):
-        await process.stdout.aclose()
-        await process.stderr.aclose()
+    await child.stdout.aclose()
+    await child.stderr.aclose()
     transport = getattr(getattr(process, "_process", None), "_transport", None)
     if transport is not None:  # else it stays open while a surviving grandchild holds the other end of a pipe
         with suppress(PermissionError):
