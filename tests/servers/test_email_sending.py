@@ -243,7 +243,7 @@ def test_a_mail_server_that_says_a_little_again_and_again_is_left_after_a_while(
     monkeypatch.setattr(smtp, "ALL_SECONDS", 0.2)
     with (
         saying(again=again, pause=0.01) as post,
-        pytest.raises(ToolError, match="more than 0 seconds|timed out"),
+        pytest.raises(ToolError, match=r"more than 0 seconds|timed out"),
     ):
         post.send("ann@example.com", ["bob@example.com"], b"\r\n")
 
