@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from posixpath import normpath
 from typing import TypeVar
 
@@ -188,11 +189,16 @@ def look_up(path: str, scope: Mapping[str, Json]) -> Json:
     for found in STEP.finditer(path):
         step = found[0]
         try:
-            inside = json.loads(value) if isinstance(value, str) else value
+            inside = _parsed(value) if isinstance(value, str) else value
             value = inside[int(step)] if isinstance(inside, list) else inside[step]
         except (KeyError, IndexError, TypeError, ValueError, RecursionError):
             raise TemplateError(_lacking(path[: found.start()].rstrip(".["), step)) from None
     return value
+
+
+@lru_cache(maxsize=1)  # a template may look up fifty places of one answer; nobody changes what is found
+def _parsed(text: str) -> Json:
+    return json.loads(text)
 
 
 def _lacking(place: str, step: str) -> str:

@@ -1,5 +1,7 @@
 """Templates: strict, typed, and readable before anything runs."""
 
+import json
+
 import pytest
 
 from gate.rules.action import Json
@@ -157,3 +159,11 @@ def test_what_is_missing_is_said_without_the_template(template: str, said: str) 
     with pytest.raises(TemplateError) as missing:
         expand(template, scope)
     assert str(missing.value) == said
+
+
+def test_an_answer_is_parsed_once_for_all_its_places_in_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty places of an answer of 63 KB took 0.4 s."""
+    answer, parsed, loads = json.dumps([["a"]] * 200), list[str](), json.loads
+    monkeypatch.setattr(json, "loads", lambda text: (parsed.append(text), loads(text))[1])
+    assert expand("{result.text[7]}" * 50, {"result": {"text": answer}}) == '["a"]' * 50
+    assert parsed == [answer]
