@@ -451,7 +451,9 @@ async def refresh_result(world: World, task: Task) -> bool:
         made = await world.ledger.actions_of_turn(turn.id)
         result = turn_result(task, turn, made).result
         back = {action.id for action in made if action.state is State.UNDONE}
-        changes = (step for step in task.plan.steps if step.ran and step.cls is not CallClass.READ)
-        undone = result if all(step.action in back for step in changes) else ""
+        changes = [step for step in task.plan.steps if step.cls is not CallClass.READ]
+        ran = {one.action for step in changes for one in step.run.tries}
+        ran |= {step.action for step in changes if step.ran}
+        undone = result if ran <= back else ""
         await rewrite_result(world, replace(task, plan=replace(task.plan, undone=undone)), result)
     return False

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from gate.actions import claim_click, reissue, resolve_unknown
+from gate.actions import claim_click, reissue, resolve_unknown, undo
 from gate.actions.button_press import TaskPress
 from gate.actions.prepare import Answered, CallRequest, prepare
 from gate.rules.action import Ref
 from gate.rules.action_states import State
 from gate.rules.ids import derive_id
 from gate.rules.planner_port import MAX_TOLD, Call, PlannerInterrupted, Propose, Say
+from gate.rules.plans import is_taken_back
 from gate.rules.ports import Note, StaleTask, Tx
 from gate.rules.task import Flow, PauseReason, Task
 from gate.rules.task_states import TaskState as S
@@ -272,6 +273,21 @@ async def test_a_simple_request_whose_result_says_that_it_failed_waits_for_a_per
     await pressed(stage, control.retry, on_pause(task))
     task = await confirmed(stage)
     assert (task.state, states(task), wrote(stage)) == (S.SATISFACTION, ["done"], ["a.md", "a.md"])
+
+
+async def test_what_an_earlier_try_of_a_simple_request_did_is_not_called_taken_back(stage: Scene):
+    change = stage.desk._change
+    stage.desk._change = lambda tool, given: Answer("Permission denied", {"result": "Permission denied"})
+    await asked(stage, write("a.md"))
+    task = await confirmed(stage)
+    stage.desk._change = change
+    await pressed(stage, control.retry, on_pause(task))
+    task = await confirmed(stage)
+    (step,) = steps(task)
+    await undo.request_undo(stage.world, stage.press(await stage.now(step.action)))
+    await stage.play()
+    assert (await stage.now(step.action)).state is State.UNDONE
+    assert not is_taken_back(await newest(stage))
 
 
 # Pause and stop
