@@ -32,9 +32,11 @@ from gate.rules.tool import AnswerTooLong, OutcomeUnknown
 from tests.cpu_time import seconds
 from tests.tools.mcp_hosts import hosting, raw
 from tests.tools.transport_fakes import MemoryTransport, RecordedThrottle
+from tools.mcp import rare_warnings
 from tools.mcp.child_output import ChildOutput
 from tools.mcp.http_client import WatchedClient
 from tools.mcp.limits import MAX_PART_VALUES, MAX_PARTS, TOO_MANY_PARTS, LoopTime
+from tools.mcp.rare_warnings import RareWarnings
 from tools.mcp.results import classify_error, to_answer
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.session import (
@@ -391,7 +393,7 @@ async def test_a_line_of_a_server_that_is_no_message_takes_little_time(inside: s
     line, taken = ('{"foo":[' + inside + "]}").encode(), LoopTime()
     too_large = await _is_too_large(line, taken)
     with taken.part():
-        said = str(_parse_line(line, too_large))
+        said = str(_parse_line(line, too_large, RareWarnings(logging.getLogger())))
     assert taken.seconds < LIMIT
     assert len(said) < 1000
 
@@ -478,6 +480,24 @@ async def test_a_server_is_charged_for_each_turn_of_the_loop_that_its_single_byt
     await _record(Output(*bytes_), ErrorLog(tmp_path / "x.log"), charges)  # type: ignore[arg-type]
     assert sum(charges.charged) >= 0.2
     assert await charged(*bytes_) >= 0.1
+
+
+def test_lines_that_are_wrong_are_warned_of_once_and_then_counted(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    warnings = RareWarnings(logging.getLogger("tools.mcp.stdio"))
+    for _ in range(500):
+        _parse_line(b"no message", False, warnings)
+    assert caplog.messages == ["an MCP server wrote a line that is no message"]
+    caplog.clear()
+    (tmp_path / "x.log").mkdir()
+    stderr = ErrorLog(tmp_path / "x.log")
+    for _ in range(500):
+        stderr.write(b"lost")
+    assert len(caplog.messages) == 1
+    monkeypatch.setattr(rare_warnings, "REPORT_SECONDS", 0.0)
+    stderr.write(b"lost")
+    assert caplog.messages[1].endswith("(499 more like this since the last one)")
 
 
 async def test_a_child_that_writes_waits_while_nobody_reads_what_it_has_written() -> None:

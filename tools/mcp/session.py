@@ -41,6 +41,7 @@ from tools.mcp.limits import (
     definition_too_large,
     first_error,
 )
+from tools.mcp.rare_warnings import RareWarnings
 
 log = logging.getLogger(__name__)
 Item = SessionMessage | Exception
@@ -101,6 +102,7 @@ class WatchedTransport:
     # The server's requests that wait for our answer.
     open_requests: set[RequestId | None] = field(default_factory=set)
     throttle: ParseThrottle = field(default_factory=ParseThrottle)  # for validation; parsing has its own
+    warnings: RareWarnings = field(default_factory=lambda: RareWarnings(log))
     per_answer: float = 0.0  # seconds of loop time to send the answer to a request of the server
 
     async def __aenter__(self) -> tuple[_ReadStream, _WriteStream]:
@@ -196,7 +198,7 @@ class WatchedTransport:
             return False
         version = self.version or HANDSHAKE_VERSION
         if wrong := _invalid(partial(methods.parse_server_notification, method, version, params)):
-            log.warning("an MCP server sent an invalid %s; it was dropped", method)
+            self.warnings.say("an MCP server sent an invalid %s; it was dropped", method)
         return not wrong
 
     def _keep_tool(self, tool: Any) -> bool:

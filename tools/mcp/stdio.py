@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from tools.mcp.limits import (
     message_of,
     parse_seconds,
 )
+from tools.mcp.rare_warnings import RareWarnings
 from tools.mcp.session import Item
 
 LOG_BYTES = 1_000_000  # of each of the two files; one read from the pipe may come on top
@@ -54,6 +55,7 @@ class ErrorLog:
 
     path: Path
     limit: int = LOG_BYTES
+    warnings: RareWarnings = field(default_factory=lambda: RareWarnings(log))
 
     def write(self, data: bytes) -> None:
         """Append, and begin anew after `limit` bytes. A disk that refuses costs these bytes; the server goes on."""
@@ -67,7 +69,7 @@ class ErrorLog:
         except OSError as error:
             with suppress(OSError):
                 self.path.unlink()  # a part of a full disk may be ours
-            log.warning("what an MCP server wrote to its standard error could not be kept: %s", error)
+            self.warnings.say("what an MCP server wrote to its standard error could not be kept: %s", error)
 
 
 def _for_owner(path: str, flags: int) -> int:
@@ -107,12 +109,13 @@ async def stdio(
 async def _receive(
     child: Child, incoming: MemoryObjectSendStream[Item], max_bytes: int, throttle: ParseThrottle
 ) -> None:
+    warnings = RareWarnings(log)
     with incoming, suppress(*CLOSED_ERRORS, ConnectionError):
         async for line in lines(_charged(child.stdout, throttle), max_bytes):
             taken = LoopTime()
             too_large = await _is_too_large(line, taken)
             with taken.part():
-                item = _parse_line(line, too_large)
+                item = _parse_line(line, too_large, warnings)
                 estimated = PER_MESSAGE + parse_seconds(line)
             if item is not None:
                 await incoming.send(item)
@@ -191,12 +194,12 @@ async def _is_too_large(line: bytes, taken: LoopTime) -> bool:
     return size.too_large
 
 
-def _parse_line(line: bytes, too_large: bool) -> Item | None:
+def _parse_line(line: bytes, too_large: bool, warnings: RareWarnings) -> Item | None:
     """The message in a line, or the error of its validation. For a message that is too long: an error response with
     its id, or None where no id is found."""
     if too_large:
         match = LEADING_ID.match(line[:EDGE_BYTES]) or TRAILING_ID.search(line[-EDGE_BYTES:])
-        log.warning("an MCP server sent a message that is too long; it was dropped")
+        warnings.say("an MCP server sent a message that is too long; it was dropped")
         if match is None:
             return None
         error = ErrorData(code=INTERNAL_ERROR, message=TOO_LONG)
@@ -204,7 +207,7 @@ def _parse_line(line: bytes, too_large: bool) -> Item | None:
     try:
         return SessionMessage(message_of(line.decode("utf-8", "replace")))
     except NoMessage as error:
-        log.warning("an MCP server wrote a line that is no message")
+        warnings.say("an MCP server wrote a line that is no message")
         return error
 
 
