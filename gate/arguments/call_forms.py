@@ -32,8 +32,9 @@ class CallForms:
     apart: FormsApart = field(default_factory=FormsApart)
 
     @classmethod
-    def of(cls, spec: ToolSpec, given: Sequence[Json]) -> CallForms:
-        targets = spec.recipe.targets
+    def of(cls, spec: ToolSpec, args: Json) -> CallForms:
+        # Also without what the recipe bound: the same call must never be judged milder for being looked at.
+        given, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
         reported = reported_forms(targets)
         inner = without_roots(reported)
         inside = targets.inside if targets else ()
@@ -86,3 +87,10 @@ class CallForms:
         if not forms:
             return None
         return CallForms(self.spec, given, forms, relative, self.reported, self.inner, apart=self.apart)
+
+
+def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:
+    """The arguments as they were asked for, where the recipe has added some."""
+    if not isinstance(args, Mapping) or not args.keys() & spec.recipe.bind.keys():
+        return []
+    return [{key: value for key, value in args.items() if key not in spec.recipe.bind}]

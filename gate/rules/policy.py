@@ -345,12 +345,13 @@ def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | Non
 
 def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
-    # Also without what the recipe bound: the same call must never be judged milder for being looked at.
-    forms = CallForms.of(spec, [args, *_requested_args(spec, args)])
+    forms = CallForms.of(spec, args)
     ids = Ids(spec.recipe.names_of_ids)
     with_ids = forms.with_ids(ids)
 
     def is_about(rule: Rule) -> bool:
+        if rule.name == ELSEWHERE[1]:  # its server takes them as they are
+            return rule.holds_any(spec.full_name, forms.given, matches)
         seen = forms.held_against(rule.schema, rule.texts, rule.spares_absolute_paths)
         return (
             rule.holds_any(spec.full_name, seen, matches)
@@ -414,13 +415,6 @@ def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
     for found in spec.recipe.raises:
         texts, name = (found.text,) if found.text else (), ELSEWHERE[1] if found.elsewhere else "its recipe"
         yield Rule(name, (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
-
-
-def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:
-    """The arguments as they were asked for, where the recipe has added some."""
-    if not isinstance(args, Mapping) or not args.keys() & spec.recipe.bind.keys():
-        return []
-    return [{key: value for key, value in args.items() if key not in spec.recipe.bind}]
 
 
 def _only_reads(spec: ToolSpec, cls: CallClass) -> bool:

@@ -215,8 +215,7 @@ def test_git_is_given_a_repository_by_a_phrase_where_its_path_leads_elsewhere(pa
     others: dict[str, Json] = {"files": ["a.md"], "branch_name": "b"}
     for name in RECORDED["server-git"].schemas:
         assert decided("server-git", name, repo_path=path, **others) is CallClass.DESTRUCTIVE
-    if path not in ELSEWHERE[-2:]:  # what a commit reports begins like these
-        assert decided("server-git", "git_commit", repo_path=path, message="m") is CallClass.DESTRUCTIVE
+    assert decided("server-git", "git_commit", repo_path=path, message="m") is CallClass.DESTRUCTIVE
 
 
 @pytest.mark.parametrize("path", ["/srv/prod", "/srv/My Repo", "/srv/a~b", "/srv/.config", "/srv/a (1)", "/"])
@@ -234,7 +233,18 @@ def test_a_file_is_named_from_the_root_of_the_disk_or_takes_a_phrase(path: str) 
             assert decided("server-filesystem", name, **given) is CallClass.DESTRUCTIVE
 
 
-@pytest.mark.parametrize("path", ["/srv/docs/a.md", "/srv/My Docs/a (1).md", "/srv/a~b", "/srv/.config", "/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/srv/docs/a.md",
+        "/srv/a, b",
+        "/srv/Report: final.md",
+        "/srv/My Docs/a (1).md",
+        "/srv/a~b",
+        "/srv/.config",
+        "/",
+    ],
+)
 def test_a_file_at_an_absolute_path_is_read_at_once(path: str) -> None:
     assert decided("server-filesystem", "read_text_file", path=path) is CallClass.READ
     assert decided("server-filesystem", "read_multiple_files", paths=[path, "/srv/x"]) is CallClass.READ

@@ -14,7 +14,7 @@ from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.approvers import Approvers
 from gate.rules.gated_files import file_readers, found_files, gated_files
 from gate.rules.policy import Policy, Rule, decide
-from gate.rules.tool import ToolSpec, Trust
+from gate.rules.tool import Recipe, ToolSpec, Trust
 from tests.cpu_time import seconds
 from tools.mcp.schema import problems
 from tools.recipes.check import load_recorded_schemas
@@ -28,7 +28,8 @@ LIMIT = 0.15
 
 
 def spec(file: str, tool: str) -> ToolSpec:
-    schema, recipe = RECORDED[file].schemas[tool].input_schema, FILES[file].recipe(tool)
+    schema, known = RECORDED[file].schemas[tool].input_schema, FILES[file]
+    recipe = known.recipe(tool) if tool in known.tools else known.with_its_own(Recipe())
     return ToolSpec("s", tool, tool, "", schema, "d", trust=Trust.REVIEWED, reviewed=True, recipe=recipe)
 
 
@@ -166,6 +167,22 @@ def test_a_parent_as_json_is_read_with_all_blanks_that_its_server_leaves_out(bef
         said = f"{before}{json.dumps({'page_id': page, 'x': chr(9)})}{before}".replace("\\t", "\t")
         assert holds("notion-mcp-server", "API-post-page", {"parent": said}, only) is not spared
         assert holds("notion-mcp-server", "API-post-page", {"parent": said}, typed) is spared
+
+
+@pytest.mark.parametrize("wanted", [{"const": "payroll"}, {"pattern": "^PAYROLL$"}])
+def test_a_rule_about_another_name_at_github_holds_for_it_in_any_case(wanted: Json) -> None:
+    args: dict[str, Json] = {
+        "method": "add_project_item",
+        "owner": "a",
+        "item_owner": "a",
+        "item_repo": "Payroll",
+    }
+    assert holds("github-mcp-server", "projects_write", args, rule(item_repo=wanted))
+    org: dict[str, Json] = {"org": "PayRoll"}
+    assert holds("github-mcp-server", "list_org_repository_security_advisories", org, rule(org=wanted))
+    asked: dict[str, Json] = {"owner": "a", "repo": "b", "pullNumber": 1, "reviewers": ["x", "PayRoll"]}
+    of = rule(reviewers={"contains": wanted})
+    assert holds("github-mcp-server", "request_pull_request_reviewers", asked, of)
 
 
 ELSEWHERE: list[tuple[str, str, str]] = [

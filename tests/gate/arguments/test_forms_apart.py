@@ -100,7 +100,7 @@ def test_ids_are_opened_once_for_all_forms_of_a_call() -> None:
     """Beside 690 forms of a path they were opened 690 times: 23 s, and 967 MB."""
     owner, path = json.dumps([[]] * 50 + ["Acme"]), ",".join(f"k{number}/f.x" for number in range(300))
     spec = tool(Targets(paths=("path",)), ("owner",))
-    forms = CallForms.of(spec, [{"owner": owner, "path": path}])
+    forms = CallForms.of(spec, {"owner": owner, "path": path})
     (folded,) = forms.with_ids(Ids(("owner",)))
     assert len(folded.forms) > 300
     assert {id(form["owner"]) for form in folded.forms} == {id(folded.given[0]["owner"])}
