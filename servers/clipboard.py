@@ -167,9 +167,10 @@ class History:
 
     def entries(self, contains: str) -> list[Past]:
         """All entries that contain the words, newest first."""
-        with self._opened() as base:
-            rows = base.execute("SELECT id, at, why, text FROM past ORDER BY id DESC").fetchall()
-        return [_past(*row) for row in rows if contains.casefold() in row[3].casefold()]
+        words = contains.casefold()
+        with self._opened() as base:  # one text of a megabyte after the other
+            rows = base.execute("SELECT id, at, why, text FROM past ORDER BY id DESC")
+            return [_past(*row) for row in rows if words in row[3].casefold()]
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import time
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -18,7 +19,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from bot.policy_file import load_policy
 from gate.rules.action import Verdict
 from gate.rules.policy import decide
-from servers.clipboard import LARGEST, Clipboard, Held, Host, Kind, configured, secret, server
+from servers.clipboard import LARGEST, Clipboard, Held, History, Host, Kind, configured, secret, server
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import Gate, gated
 from tools.mcp.schema import problems
@@ -168,6 +169,21 @@ async def test_the_history_ends_after_thirty_days_and_belongs_to_its_owner(tmp_p
         long = await ask("clipboard_history", contains="nothing like it")
         assert long["note"] == "There is nothing."
     assert stat.S_IMODE((tmp_path / "kept" / "clipboard.sqlite").stat().st_mode) == 0o600
+
+
+def test_the_history_is_gone_through_text_by_text(tmp_path: Path) -> None:
+    """All of its texts at once took 760 MB."""
+    history = History.at(tmp_path, Clock())
+    for number in range(40):
+        history.keep(f"{number}: a lot of words " * 20_000, "set")
+    tracemalloc.start()
+    try:
+        found = history.entries("39: a lot")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [one.record for one in found] == ["40"]
+    assert most < 8_000_000
 
 
 def test_a_folder_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path) -> None:
