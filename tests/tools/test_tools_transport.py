@@ -20,7 +20,14 @@ from tools.http_bounds import OwnTurns
 from tools.mcp.http_client import WatchedClient, _LimitedBody
 from tools.mcp.limits import PARSE_BURST, PARSE_SHARE, PER_REQUEST, TOO_LONG, ParseThrottle
 from tools.mcp.server_config import ServerConfig
-from tools.mcp.session import CURRENT_CALL, LONGEST_ID, MAX_OPEN_REQUESTS, CallTrace, WatchedTransport
+from tools.mcp.session import (
+    CURRENT_CALL,
+    LONGEST_ID,
+    MAX_OPEN_REQUESTS,
+    MOST_CALLS,
+    CallTrace,
+    WatchedTransport,
+)
 from tools.mcp.stdio import _receive
 from tools.mcp.transport import Connector
 
@@ -318,3 +325,10 @@ async def test_a_chatty_server_is_read_at_a_limited_rate() -> None:
                     break
             group.cancel_scope.cancel()
     assert received < 10_000
+
+
+def test_of_calls_that_are_never_answered_the_newest_are_remembered() -> None:
+    watched = WatchedTransport(None, lambda: None)  # type: ignore[arg-type]
+    for number in range(MOST_CALLS + 50):
+        watched.note(number, CallTrace())
+    assert [*watched.calls] == [*range(50, MOST_CALLS + 50)]

@@ -79,6 +79,7 @@ class CallTrace:
     slot: Slot | None = None  # the server's slot that it takes
 
 
+MOST_CALLS = 100  # of one server that are remembered while no answer comes: more than run at once
 CURRENT_CALL: ContextVar[CallTrace | None] = ContextVar("current call", default=None)
 
 
@@ -113,6 +114,12 @@ class WatchedTransport:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         return await self.inner.__aexit__(kind, error, trace)
+
+    def note(self, request: RequestId, call: CallTrace) -> None:
+        """Keep a call until its answer comes; of those that have none the newest."""
+        self.calls[request] = call
+        if len(self.calls) > MOST_CALLS:
+            del self.calls[next(iter(self.calls))]
 
     def inspect(self, item: Item) -> Item:
         """Record what arrived, and let the SDK get nothing that would take it long to validate. A tool listing is
@@ -299,7 +306,7 @@ class _WriteStream:
             await self._inner.send(item)
             return
         call.sent += 1
-        self._transport.calls[message.id] = call
+        self._transport.note(message.id, call)
         try:
             await self._inner.send(item)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
