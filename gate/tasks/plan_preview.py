@@ -34,6 +34,9 @@ from gate.rules.tool import ToolSpec
 
 MAX_PARALLEL = 4
 SLASH = re.compile(r"(?<=[^/])/")
+DENIED_IN_PRIVATE = (
+    "The policy does not allow this. Which rule says so is not told here, since the step is private."
+)
 MOST_NAMES = 200  # that are kept of what a step is about
 NOT_THERE = "not there"  # the rules of a tool that is not
 CHECKED_SEPARATELY = (
@@ -149,10 +152,15 @@ async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Ste
     seen = Preflight(cls=decision.cls, verdict=decision.verdict, rules=rules)
     step = replace(step, preflight=seen)
     if decision.verdict is Verdict.DENY:
-        return with_problem(step, as_sentence(decision.reason))
+        return with_problem(step, _refusal(decision, step))
     if step.is_private:
         return replace(step, preflight=replace(seen, preview=_hidden(spec)))
     return step if step.refs else await _with_preview(world, task, step, spec)
+
+
+def _refusal(decision: Decision, step: Step) -> str:
+    """Why the policy does not allow a step, for everybody: the name of a rule may say what the step is about."""
+    return DENIED_IN_PRIVATE if decision.private or step.is_private else as_sentence(decision.reason)
 
 
 def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, private: bool) -> Step:
@@ -173,7 +181,7 @@ async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) ->
     if decision.private or not seen.unseen:  # what could not be looked at may still be private
         step = judged(step, decision.private)
     if decision.verdict is Verdict.DENY:  # because of something that was bound
-        return with_problem(step, as_sentence(decision.reason))
+        return with_problem(step, _refusal(decision, step))
     if decision.private:
         found = replace(step.preflight, cls=decision.cls, verdict=decision.verdict, preview=_hidden(spec))
         return replace(step, preflight=found)

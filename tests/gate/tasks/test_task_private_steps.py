@@ -25,6 +25,7 @@ from gate.rules.task_states import TaskState
 from gate.rules.tool import Expect, Read, ToolSpec
 from gate.tasks import control, feedback, step_review
 from gate.tasks import plan as flow
+from gate.tasks.plan_preview import DENIED_IN_PRIVATE
 from handlers.api import task_responses
 from tests.gate.actions.test_action_privacy import PAY, TOLD, desk, fail_reads, logged, told
 from tests.gate.gate_setup import ANN, Scene
@@ -158,13 +159,22 @@ async def test_what_is_said_with_continue_about_a_private_step_is_shown_to_nobod
     assert TYPED not in await told(office)
 
 
-async def test_a_private_step_that_a_rule_forbids_meanwhile_tells_no_arguments(office: Scene) -> None:
+async def test_a_private_step_that_a_rule_forbids_meanwhile_tells_neither_arguments_nor_the_rule(
+    office: Scene,
+) -> None:
     task = await planned(office, write(LETTER, TYPED), write("a.md"))
     office.rule(Rule("no letters", ("desk.write",), texts=(r"^hr/",), deny=True))
     await pressed(office, flow.approve_all, on_plan(task))
     task = await only(office)
-    assert "no letters" in steps(task)[0].problem
-    assert TYPED not in shown(task)
+    assert steps(task)[0].problem == DENIED_IN_PRIVATE
+    assert (TYPED in shown(task), "no letters" in shown(task)) == (False, False)
+
+
+async def test_a_planner_is_not_told_which_rule_forbids_a_private_step(office: Scene) -> None:
+    office.rule(Rule("the dismissal of Bob", ("desk.write",), texts=(r"^hr/",), deny=True, private=True))
+    office.planner.script += [proposes(write("b.md"))]
+    await planned(office, write(LETTER), write("b.md"))
+    assert "dismissal" not in str(office.planner.seen)
 
 
 async def test_a_private_step_whose_tool_is_gone_tells_no_arguments(office: Scene) -> None:
