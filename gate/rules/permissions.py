@@ -190,6 +190,6 @@ def has_enough_votes(action: Action, votes: Sequence[Vote]) -> bool:
     people = {v.person for v in votes if v.yes and v.version == action.version}
     if action.approvers.named or action.approvers.needed > 1:
         people.discard(action.requester)
-        if people <= action.proposal.source.instructed:  # nobody else has looked at what they asked for
+        if people <= _barred(action):  # nobody else has looked at what they asked for
             return False
     return len(people) >= max(1, action.approvers.needed)

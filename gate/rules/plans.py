@@ -13,6 +13,7 @@ from itertools import takewhile
 from gate.arguments.tool_names import tool_in_words
 from gate.rules.action import Action, CallClass, Decision, Json, Verdict
 from gate.rules.canonical_json import BadArguments, parse
+from gate.rules.planner_port import CODE, Turn
 from gate.rules.receipt import digest
 from gate.rules.steps import is_shown_in_thread, public_step
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
@@ -367,6 +368,17 @@ UNFINISHED_TEXTS = {
     S.ASKED: "not decided",
     S.WAITING: "not begun",
 }
+
+
+def with_advisers(plan: Plan, people: Iterable[str]) -> Plan:
+    """The plan, with these people as those who have said why not, too."""
+    return replace(plan, advised_by=tuple(dict.fromkeys((*plan.advised_by, *people))))
+
+
+def advisers(turns: Iterable[Turn]) -> list[str]:
+    """Who has said why not to what was called for in these turns, as planners are told."""
+    told = (report for turn in turns for exchange in turn.exchanges for report in exchange.reports)
+    return sorted({report.author for report in told} - {"", CODE})
 
 
 def new_attempt(step: Step) -> Step:

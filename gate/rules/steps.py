@@ -261,7 +261,8 @@ class Plan:
     undoing: str = ""  # who pressed *Undo all*, while that is under way
     undone: str = ""  # how far *Undo all* came, in a sentence
     closing: str = ""  # the planner's answer once all of it was over, shown as unchecked
-    advised_by: tuple[str, ...] = ()  # who has said why they do not want a step of it, as its planner is told
+    # Who has said why they do not want a step of it, or a call of an earlier request, as its planner is told
+    advised_by: tuple[str, ...] = ()
 
     @property
     def current(self) -> Step | None:

@@ -235,6 +235,13 @@ async def _earlier(world: World, task: Task) -> tuple[Turn, ...]:
     return tuple(turn for turn in others if turn.task not in agents)
 
 
+async def advisers_before(world: World, task: Task) -> list[str]:
+    """Who has said why not to calls of earlier requests of the thread, where the policy names approvers: else nobody
+    asks."""
+    named = any(rule.approvers for rule in world.policy.rules)
+    return plans.advisers(await _earlier(world, task)) if named else []
+
+
 async def load_task(world: World, press: TaskPress, verb: TaskVerb) -> Task | PressResult:
     """The task, when it exists and this person may do this with it; else what to tell them."""
     task = await world.ledger.task(press.ref.id)

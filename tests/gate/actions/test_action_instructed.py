@@ -12,7 +12,7 @@ from gate.actions.button_press import PressResult
 from gate.rules.action import Action, Vote
 from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
-from gate.rules.planner_port import Call, Incoming, Propose
+from gate.rules.planner_port import Call, Incoming, Propose, Say
 from gate.rules.policy import Rule
 from gate.tasks import plan, steer
 from gate.tasks.pending import waiting_for
@@ -258,3 +258,34 @@ async def test_who_said_no_and_not_why_may_confirm_what_comes_next(stage: Scene)
     assert (await claim_click.reject(stage.world, stage.press(await waiting(stage), BEN))).ok
     await stage.play()
     assert (await yes(stage, await waiting(stage), BEN)).code == "confirmed"
+
+
+async def test_who_said_why_not_does_not_confirm_alone_what_a_later_request_of_the_thread_makes_of_it(
+    stage: Scene,
+) -> None:
+    stage.rule(Rule("money", ("desk.write",), approvers=ONE))
+    write_it = [Call("desk", "write", {"path": "pay.md", "content": f"{much} to Ben"}) for much in (1, 99)]
+    stage.planner.script += [Propose((write_it[0],)), Say("It was rejected.")]
+    await stage.say("pay the invoice")
+    assert (await claim_click.reject(stage.world, stage.press(await waiting(stage), BEN, reason=OTHER))).ok
+    await stage.play()
+    stage.planner.script[:] = [Propose((write_it[1],)), Say("Done.")]
+    await stage.say("please try the payment once more")
+    action = await waiting(stage)
+    with nothing_ran(stage):
+        assert (await stage.confirm(action, BEN)).code == "not_allowed"
+
+
+async def test_two_approvers_who_have_both_said_something_confirm_together(stage: Scene) -> None:
+    """Each has looked at what the other said; neither could be heard alone."""
+    stage.rule(Rule("four eyes", ("desk.write",), approvers=BOTH))
+    await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    first = await waiting(stage)
+    for user in (BEN, CLEO):
+        await stage.say("fine with me", user=user, mentioned=False)
+    await yes(stage, first, BEN)
+    await yes(stage, first, CLEO)
+    second = await waiting(stage)
+    assert second.proposal.source.instructed == {BEN, CLEO}
+    assert (await stage.confirm(second, BEN)).code == "voted"
+    assert (await stage.confirm(second, CLEO)).code == "confirmed"

@@ -154,7 +154,8 @@ def test_who_said_what_is_to_be_done_does_not_count_alone() -> None:
     assert has_enough_votes(told, votes("U_OPS"))
     both = action(two, 2, "U_BOSS", "U_OPS")
     assert may(POLICY, Verb.CONFIRM, both, BOSS).allowed
-    assert not has_enough_votes(both, votes("U_BOSS", "U_OPS"))
+    assert not has_enough_votes(both, votes("U_BOSS"))
+    assert has_enough_votes(both, votes("U_BOSS", "U_OPS"))  # each has looked at what the other said
     assert has_enough_votes(both, votes("U_BOSS", "U_OTHER"))
     alone = action(NOBODY, 2, "U_BOSS")
     assert has_enough_votes(alone, votes("U_ASKER"))
