@@ -153,8 +153,9 @@ def effect(step: Step) -> str:
 def in_a_line(plan: Plan, step: Step) -> Shown:
     """Its place, what it does, and what kind of call it is where that is unusual."""
     again = "ran before, or may have" if step.run.tries else "tried before" if step.attempt > 1 else ""
-    kinds = [KINDS.get(step.cls), "asks here" if step.ask else "", again]
-    kind = OVER.get(step.state, ", ".join(filter(None, kinds)))
+    kinds = [KINDS.get(step.cls), "asks here" if step.ask else ""]
+    told = [OVER[step.state]] if step.state in OVER else kinds
+    kind = ", ".join(filter(None, [*told, again]))
     return [
         line(
             words(f"{number(plan, step)}. ", "bold"),

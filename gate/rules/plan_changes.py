@@ -10,7 +10,7 @@ from gate.rules.action import Json
 from gate.rules.planner_port import ProposedStep
 from gate.rules.plans import RESULT, clipped, new_attempt, out_of_order, place, step_of
 from gate.rules.steps import is_shown_in_thread, with_call
-from gate.rules.task import Plan, Step, StepCall, StepState
+from gate.rules.task import Plan, Step, StepCall, StepRun, StepState
 
 TITLE, NOTE = 200, 1000  # characters
 MOST_ARGS = 400_000  # characters of JSON of all steps together: each change of a task writes its plan anew
@@ -50,6 +50,7 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
     ids: list[str] = []
     steps = list[Step]()
     named = {one.step for one in proposed}
+    tried = {one.name for step in old.values() for one in step.run.tries}
     for one in proposed:
         before = old.get(one.step)
         if before is not None and before.is_finished:  # it is done: naming it again does not do it again
@@ -60,7 +61,7 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
             before = _same_tried(old, {*named, *ids}, _new("", one, refs))
         last += before is None
         ids.append(before.id if before else f"s{last}")
-        steps.append(_kept(before, one, refs) if before else _new(ids[-1], one, refs))
+        steps.append(_kept(before, one, refs) if before else _new(ids[-1], one, refs, tried))
     left = (step for step in old.values() if step.is_finished or step.id not in ids)
     return (*_over(left), *steps), last
 
@@ -98,11 +99,14 @@ def _by_id(refs: Mapping[str, str], ids: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _new(step_id: str, one: ProposedStep, refs: Mapping[str, str]) -> Step:
+def _new(step_id: str, one: ProposedStep, refs: Mapping[str, str], tried: Container[str] = ()) -> Step:
+    """A new step. It counts as tried before where its tool is one of those of the tries that ran, or may have: it may
+    be the same once more, in other words, so no approval of the plan covers it."""
     call = one.call
     args = {name: value for name, value in call.args.items() if name not in refs}
     called = StepCall(call.server, call.tool, args, refs)
-    return Step(id=step_id, title=clipped(one.title.strip(), TITLE), call=called, ask=one.ask)
+    run = StepRun(attempt=2 if f"{call.server}.{call.tool}" in tried else 1)
+    return Step(id=step_id, title=clipped(one.title.strip(), TITLE), call=called, ask=one.ask, run=run)
 
 
 def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:

@@ -87,6 +87,7 @@ class Try:
     """A try of a step that changed something, or may have."""
 
     action: str
+    name: str = ""  # of its tool
     undo: str = ""  # as of the step
 
 

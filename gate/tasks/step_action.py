@@ -199,7 +199,7 @@ def with_try(step: Step, action: Action | None) -> Step:
     if action is None or action.state not in MAY_HAVE_RUN or action.cls is CallClass.READ:
         return step
     known = [one for one in step.run.tries if one.action != action.id]
-    return replace(step, run=replace(step.run, tries=(*known, Try(action.id))))
+    return replace(step, run=replace(step.run, tries=(*known, Try(action.id, action.name))))
 
 
 async def withdraw_begun(tx: Tx, task: Task, user: str, why: str) -> Task | PressResult:

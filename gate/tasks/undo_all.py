@@ -15,7 +15,6 @@ from gate.rules.action import Action, CallClass, Ref
 from gate.rules.action_states import State
 from gate.rules.permissions import TaskVerb
 from gate.rules.ports import Tx, World
-from gate.rules.steps import Try
 from gate.rules.task import Plan, Step, Task
 from gate.rules.task_states import TaskState
 from gate.rules.undo_privacy import is_confidential
@@ -72,7 +71,7 @@ async def undo_all(world: World, press: TaskPress) -> PressResult:
 
 
 def _unmarked(step: Step) -> Step:
-    tries = tuple(Try(one.action) for one in step.run.tries)
+    tries = tuple(replace(one, undo="") for one in step.run.tries)
     return replace(step, run=replace(step.run, undo="", tries=tries))
 
 
@@ -81,7 +80,7 @@ def _marked(plan: Plan, tried: Step, undo_id: str) -> Step:
     step = plans.step_of(plan, tried.id) or tried
     if step.action == tried.action:
         return replace(step, run=replace(step.run, undo=undo_id))
-    tries = tuple(Try(t.action, undo_id) if t.action == tried.action else t for t in step.run.tries)
+    tries = tuple(replace(t, undo=undo_id) if t.action == tried.action else t for t in step.run.tries)
     return replace(step, run=replace(step.run, tries=tries))
 
 

@@ -17,7 +17,7 @@ from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
 from gate.rules.grants import Grant, describe_patterns
-from gate.rules.planner_port import Call, Propose
+from gate.rules.planner_port import Call, Done, Propose
 from gate.rules.policy import Rule
 from gate.rules.ports import OpenedModal
 from gate.rules.task_states import TaskState as S
@@ -400,6 +400,21 @@ async def test_a_step_that_nobody_has_approved_runs_by_a_grant(stage: Scene):
     assert (task.state, wrote(stage)) == (S.SATISFACTION, ["drafts/a.md", "b.md"])
     assert task.plan
     assert (await stage.now(task.plan.steps[0].action)).grant == grant.id
+
+
+async def test_a_call_asks_once_more_where_nobody_knows_whether_the_same_ran_before(stage: Scene):
+    """The model calls it again by itself: that may be twice."""
+    await granted(stage)
+    stage.planner.follows = True
+    again = [Propose((Call("desk", "write", {"path": path, "content": "x"}),)) for path in ("b.md", "./b.md")]
+    stage.planner.script += [*again, Done()]
+    stage.desk.behave = "breaks the line"
+    await stage.say("write b.md")
+    stage.desk.behave = "well"
+    await stage.play()
+    assert wrote(stage) == ["drafts/a.md", "b.md"]
+    action = await waiting(stage)
+    assert (action.state, action.grant) == (State.PREPARED, "")
 
 
 @pytest.mark.parametrize("switches", [{"review": "before_step"}, {"review": "both"}])

@@ -607,6 +607,34 @@ async def test_a_step_that_failed_begins_anew_also_where_no_plan_is_to_be_approv
     assert (await waiting(stage)).step == "s1"
 
 
+@pytest.mark.parametrize("left_out", ["skip", "words", "replan"])
+async def test_a_call_of_unknown_outcome_that_was_left_out_asks_for_itself_when_it_comes_back(
+    stage: Scene, left_out: str
+):
+    task = await planned(stage, write("a.md"), write("b.md", ask=True))
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, task)
+    stage.desk.behave = "well"
+    stage.planner.script += [] if left_out == "skip" else [proposes(keep(steps(task)[1]))]
+    words = "leave a.md for now"
+    if left_out == "skip":
+        assert (await pressed(stage, control.skip_step, on_pause(task))).ok
+    elif left_out == "words":
+        assert (await pressed(stage, control.resume, on_pause(task, text=words))).ok
+    else:
+        assert (await pressed(stage, flow.replan, on_plan(task, text=words))).ok
+    if (await only(stage)).state is S.RUNNING:
+        assert (await pressed(stage, control.pause, on_plan(await only(stage)))).ok
+    task = await only(stage)
+    stage.planner.script[:] = [
+        proposes(write("./a.md"), *[keep(s) for s in steps(task) if not s.is_finished])
+    ]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="a.md, too"))).ok
+    assert (await pressed(stage, flow.approve_all, on_plan(await only(stage)))).ok
+    assert wrote(stage) == ["a.md"]
+    assert (await waiting(stage)).state is State.PREPARED
+
+
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
     task = await approved(both, await planned(both, write("a.md", ask=True)))
     said = Incoming("k1", both.session, ANN, "hurry up", "4100000000.0", False)
