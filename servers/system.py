@@ -400,6 +400,7 @@ CARDS: dict[str, Card] = {
         "Open application",
         "Open",
         "Open {args.application} on the host",
+        targets={"ids": ["application"]},  # its server finds them in any letters
         capture={"plan": call("preview_open", application="{args.application}")},
         bind=bound("expected_command"),
         expect=_STARTED,
@@ -409,7 +410,7 @@ CARDS: dict[str, Card] = {
         "Open file with application",
         "Open",
         "Open {args.path} with {args.application} on the host",
-        targets={"paths": ["path"]},
+        targets={"paths": ["path"], "ids": ["application"]},
         capture={"plan": call("preview_open", application="{args.application}", path="{args.path}")},
         bind=bound("expected_command", "expected_sha256"),
         expect=_STARTED,

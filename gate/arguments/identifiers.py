@@ -17,7 +17,6 @@ from gate.rules.action import Json
 UUID = re.compile(
     r"([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})", re.IGNORECASE
 )
-LONGEST_OTHER = 2_000  # characters of a text in no argument with ids that is searched in any letters, too
 # Keywords of JSON Schema with schemas by name: of the same value, or of one that a reference leads to
 OF_THE_SAME, DEFINITIONS = frozenset({"dependentSchemas"}), frozenset({"$defs", "definitions"})
 OF_THE_REST = frozenset({"additionalProperties", "unevaluatedProperties"})
@@ -73,14 +72,14 @@ class Ids:
         return self.folded[key][1:]
 
     def found(self, patterns: Collection[str], others: Iterable[str]) -> set[str]:
-        """Those of the patterns that are found, in whatever letters, in an id, with its dashes and without, or in a
-        short one of `others`, the texts of the arguments."""
+        """Those of the patterns that are found, in whatever letters, in an id, with its dashes and without, or in
+        one of `others`, the texts of the arguments, which may be a query that names some."""
         if not self.ways:
             return set()
-        short = [text for text in others if len(text) <= LONGEST_OTHER]
-        uuids = [one for text in short if 32 <= len(text) <= 50 and UUID.fullmatch(one := fold(text))]
+        others = list(others)
+        uuids = [one for text in others if 32 <= len(text) <= 50 and UUID.fullmatch(one := fold(text))]
         ids = {*self.known.values(), *uuids}
-        return found_in_any_case(patterns, [*ids, *map(without_dashes, ids), *short])
+        return found_in_any_case(patterns, [*ids, *map(without_dashes, ids), *others])
 
     @property
     def has_uuids(self) -> bool:
@@ -187,8 +186,8 @@ def ids_in_lists(names: Sequence[str], args: Json) -> Iterator[Json]:
 
 
 def too_many_ids(names: Sequence[str], args: Json) -> bool:
-    """Whether a list of ids in one text has more of them than are looked at."""
-    return isinstance(args, Mapping) and any(len(_entries(args.get(name))) > MOST_NAMES for name in names)
+    """Whether lists of ids in one text have more of them together than are looked at."""
+    return isinstance(args, Mapping) and sum(len(_entries(args.get(name))) for name in names) > MOST_NAMES
 
 
 def _entries(value: Json) -> list[str]:

@@ -51,5 +51,5 @@ def test_what_a_recipe_file_says_of_each_tool_holds_for_one_that_it_does_not_nam
 ) -> None:
     tool = listed(recipe, reviewed)
     assert judged(tool, {"owner": "Acme", "repo": "Payroll"}) is Verdict.DENY
-    assert judged(tool, {"owner": "acme", "repo": "../../orgs/acme"}) is Verdict.TYPED
+    assert judged(tool, {"owner": "acme", "repo": "../../orgs/acme"}) is Verdict.DENY
     assert judged(tool, {"owner": "acme", "repo": "docs"}) is not Verdict.DENY

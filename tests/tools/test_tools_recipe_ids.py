@@ -136,8 +136,40 @@ def test_a_pattern_of_a_text_holds_for_an_id_in_any_case(name: str) -> None:
     args: dict[str, Json] = {"owner": "acme", "repo": name, "path": "a"}
     assert holds("server-github", "get_file_contents", args, text("^Payroll-API$"))
     assert not holds("server-github", "get_file_contents", {**args, "repo": "payroll"}, text("^Payroll-API$"))
-    jql = " OR ".join(["key = hr-1", *(f"key = web-{number}" for number in range(40))])
+    jql = " OR ".join(["key = hr-1", *(f"key = web-{number}" for number in range(400))])
     assert holds("mcp-atlassian", "jira_search", {"jql": jql}, text(r"\bHR-\d"))
+
+
+NUMBERS = [
+    ("jira_get_issue", "issue_key", "10001"),
+    ("jira_move_issues_to_backlog", "issue_keys", "OPS-1, 10001"),
+    ("jira_batch_get_changelogs", "issue_ids_or_keys", "10001,OPS-1"),
+    ("jira_batch_get_changelogs", "issue_ids_or_keys", ["OPS-1", "10001"]),
+    ("jira_assign_issue", "assignee", "accountid:712020:boss"),
+]
+
+
+@pytest.mark.parametrize(("tool", "name", "said"), NUMBERS)
+def test_an_issue_by_its_number_is_refused_where_rules_about_keys_want_more_than_a_phrase(
+    tool: str, name: str, said: Json
+) -> None:
+    args: dict[str, Json] = {"issue_key": "OPS-1"} if name == "assignee" else {}
+    own, args = spec("mcp-atlassian", tool), {**args, name: said}
+    assert judged(own, args, text("^HR-")).rule == "leads elsewhere"
+    usual = judged(own, args, Rule("r", ("other.*",), deny=True, texts=("^HR-",)))
+    assert usual.verdict is judged(own, {**args, name: "OPS-1"}, text("^HR-")).verdict
+
+
+@pytest.mark.parametrize("tool", ["read_query", "write_query", "describe_table"])
+def test_a_pattern_of_a_text_holds_for_a_table_in_any_case(tool: str) -> None:
+    said = {"table_name": "SALARIES"} if tool == "describe_table" else {"query": "SELECT * FROM Salaries"}
+    assert holds("server-sqlite", tool, dict(said), text(r"\bsalaries\b"))
+
+
+def test_lists_of_ids_are_counted_together() -> None:
+    own, many = spec("server-github", "get_file_contents"), ",".join(f"o{number}" for number in range(360))
+    found = judged(own, {"owner": many, "repo": many, "path": "a"}, text("^x$"))
+    assert (found.verdict, found.rule) == (Verdict.DENY, "too many names")
 
 
 @pytest.mark.parametrize("said", [UUID, UUID.upper(), BARE, BARE.lower()])
