@@ -197,6 +197,13 @@ def is_beyond_search(targets: Targets | None, args: Json) -> bool:
     return any(map(is_too_deep, opened))
 
 
+def has_names_beyond(targets: Targets | None, args: Json) -> bool:
+    """Whether some text among the arguments holds more names than have forms, which a schema sees."""
+    return isinstance(args, Mapping) and any(
+        names_beyond(text) for text, of in _texts(targets, args) if of is not address
+    )
+
+
 def too_many_targets(targets: Targets | None, args: Json) -> bool:
     """Whether the targets among the arguments have more forms, or stand for more names, than one call may have."""
     if not isinstance(args, Mapping):
@@ -212,9 +219,14 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     texts = dict.fromkeys(one for each in found for one in each)
     texts |= dict.fromkeys((one, of) for one in reported for of in (path_variants, address))
     places = max(map(len, found))  # each gets a copy
-    if targets is None:
-        places += max(map(_count_without_texts, both)) // PER_PLACE
+    copied = both if targets is None else ([args.get(name) for name in _arguments_of(targets)],)
+    places += max(map(_count_without_texts, copied)) // PER_PLACE
     return too_many_forms(texts, places + 2 * len(reported))
+
+
+def _arguments_of(targets: Targets) -> set[str]:
+    """The arguments that hold targets."""
+    return {steps_to(name)[0] for _, names in _kinds(targets) for name in names or ()}
 
 
 def _count_without_texts(value: Json) -> int:
@@ -442,6 +454,8 @@ def _changed(value: Json, steps: Sequence[str], change: Callable[[str], str]) ->
 def _everywhere(value: Json, change: Callable[[str], str]) -> Json:
     if isinstance(value, str):
         return change(value)
+    if value is None or isinstance(value, (int, float)):  # of which there may be thousands
+        return value
     if isinstance(value, Mapping):
         return {change(key): _everywhere(item, change) for key, item in value.items()}
     if isinstance(value, list):

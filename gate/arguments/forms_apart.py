@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gate.arguments.named_paths import kind_of
 from gate.rules.action import Json
 
 FEW = 3  # forms that are not told apart: that takes as long as to hold a schema against them
+PLAIN = frozenset({int, float, bool, type(None)})
 DEEPEST = 50  # levels that are gone through; what lies deeper is the same only where it is the same object
 
 
@@ -54,8 +55,19 @@ class FormsApart:
                 longest[of] = row.length, form
         return [form for _, form in longest.values()]
 
+    def texts(self, forms: Sequence[Json]) -> list[str]:
+        """Every text in these forms, names of fields included, each once; what forms share is gone over once."""
+        found, seen = dict[str, None](), set[int]()
+        for form in forms:
+            for part in (self.rows.get(id(form)) or self._row(form)).parts:
+                if id(part) not in seen:
+                    seen.add(id(part))
+                    found |= dict.fromkeys(part.texts)
+        return [*found]
+
     def _row(self, form: Json) -> _Row:
-        parts = tuple(self._part(name, value) for name, value in form.items())
+        items = form.items() if isinstance(form, Mapping) else [("", form)]
+        parts = tuple(self._part(name, value) for name, value in items)
         row = self.rows[id(form)] = _Row(form, parts, sum(part.length for part in parts))
         return row
 
@@ -89,12 +101,28 @@ class _Kinds:
         return number
 
 
+def texts_of(value: Json) -> Iterator[str]:
+    """Every text in a value, names of fields included, at whatever depth."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left += (*one.keys(), *one.values())
+        elif isinstance(one, list):
+            left += one
+
+
 def _shape(value: Json, texts: list[str], levels: int) -> Hashable:
     """What a value is but for its texts and names of fields, which are added to those."""
+    if type(value) in PLAIN:
+        return type(value), value  # of which true is another one than 1
     if isinstance(value, str):
         texts.append(value)
         return str
     if not levels and isinstance(value, (Mapping, list)):
+        texts.extend(texts_of(value))
         return id(value)
     if isinstance(value, Mapping):
         texts.extend(value)

@@ -17,6 +17,7 @@ from gate.arguments.canonical_targets import (
     with_folders,
 )
 from gate.arguments.form_count import FormCount
+from gate.arguments.forms_apart import texts_of
 from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
 from gate.arguments.identifiers import Ids
 from gate.arguments.name_patterns import NamePattern, name_pattern
@@ -25,7 +26,7 @@ from gate.arguments.notations import is_file_argument
 from gate.arguments.pattern_search import found_patterns
 from gate.arguments.text_forms import path_variants, without_root
 from gate.rules.action import CallClass, Json
-from gate.rules.policy import Matches, Policy, Rule, texts_of
+from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.templates import expand
 from gate.rules.tool import ToolSpec, Trust
 

@@ -14,10 +14,12 @@ from gate.arguments.canonical_targets import (
     Targets,
     content_paths,
     has_broken_path,
+    has_names_beyond,
     is_beyond_search,
     too_many_targets,
     words_beside,
 )
+from gate.arguments.forms_apart import texts_of
 from gate.arguments.identifiers import Ids, too_many_ids
 from gate.arguments.named_paths import NEGATIONS, spares_some
 from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
@@ -126,7 +128,8 @@ class Rule:
 UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 # Where nobody knows what the arguments say; where a rule wants more than the phrase that these ask for, it is refused
 BEYOND_SEARCH = Rule("more than is searched", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
-UNCLEAR = {BEYOND_SEARCH.name: TOO_MANY, ELSEWHERE[1]: ELSEWHERE}
+BEYOND_SCHEMAS = Rule("more than schemas see", ("*",))  # which asks for nothing by itself
+UNCLEAR = {BEYOND_SEARCH.name: TOO_MANY, BEYOND_SCHEMAS.name: TOO_MANY, ELSEWHERE[1]: ELSEWHERE}
 
 
 def _spares_absolute(schema: Json, negated: bool = False) -> bool:
@@ -157,19 +160,6 @@ class Policy:
     def review(self, phase: Phase, full_name: str, step: Sequence[str] = ()) -> str:
         """The name of the first review that wants this call, or its result, looked at by a person; "" for none."""
         return next((one.name for one in self.reviews if one.holds(phase, full_name, step)), "")
-
-
-def texts_of(args: Json) -> Iterator[str]:
-    """Every text among the arguments, names of fields included, at whatever depth."""
-    left = [args]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            left += (*value.keys(), *value.values())
-        elif isinstance(value, list):
-            left += value
 
 
 def is_only_claimed(decision: Decision) -> bool:
@@ -361,7 +351,7 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
 
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
     # Most patterns are in none, and most texts are in many forms.
-    texts = list(dict.fromkeys(text for form in forms.every for text in texts_of(form)))
+    texts = forms.apart.texts(forms.every)
     first = as_long_together(texts, MOST_SEARCHED)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
@@ -371,6 +361,8 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     found |= found_patterns(_patterns(rule for rule in others if not rule.always), words_inside)
     holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
     holding += [UNSEARCHED] if bounded and len(first) < len(texts) else []
+    if any(rule.schema for rule in others) and has_names_beyond(spec.recipe.targets, args):
+        holding.append(BEYOND_SCHEMAS)
     return [*holding, BEYOND_SEARCH] if is_beyond_search(spec.recipe.targets, args) else holding
 
 

@@ -166,6 +166,60 @@ def test_a_pattern_of_a_text_holds_for_a_table_in_any_case(tool: str) -> None:
     assert holds("server-sqlite", tool, dict(said), text(r"\bsalaries\b"))
 
 
+@pytest.mark.parametrize("said", [f'["{UUID}"]', f'[["{BARE}"]]', f'{{"a": "{UUID}"}}', f'"{UUID}"'])
+def test_an_id_within_json_is_refused_where_a_rule_wants_more_than_a_phrase(said: str) -> None:
+    own = spec("notion-mcp-server", "API-retrieve-a-page")
+    for wanted in ({"const": UUID}, {"enum": [BARE]}, {"type": "string", "maxLength": 40}):
+        assert judged(own, {"page_id": said}, rule(page_id=wanted)).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("branch", ["refs/heads/main", "heads/main", "main/"])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_the_whole_name_of_a_branch_is_refused_where_a_rule_names_it_alone(file: str, branch: str) -> None:
+    name = "branch" if file == "server-github" else "ref"
+    own, args = spec(file, "get_file_contents"), {"owner": "a", "repo": "b", "path": "c", name: branch}
+    assert judged(own, dict(args), rule(**{name: {"const": "main"}})).rule == "leads elsewhere"
+    assert judged(own, dict(args), Rule("r", ("other.*",), deny=True)).verdict is Verdict.RUN
+
+
+def test_names_beyond_those_that_have_forms_are_refused_where_a_rule_has_a_schema() -> None:
+    keys = ",".join([*(f"x{number}" for number in range(701)), "payroll"])
+    own = spec("mcp-atlassian", "jira_update_issue")
+    of = rule(attachments={"pattern": "^payroll$"})
+    args: dict[str, Json] = {"issue_key": "A-1", "fields": "{}", "attachments": keys}
+    assert judged(own, args, of).verdict is Verdict.DENY
+    other = ToolSpec("s", "get_issues", "get_issues", "", {}, "d")
+    for one in (
+        rule(keys={"pattern": "^payroll$"}),
+        Rule("r", ("*",), deny=True, schema={"required": ["keys"]}, texts=("^payroll$",)),
+    ):
+        assert judged(other, {"keys": keys}, one).verdict is Verdict.DENY
+    assert judged(other, {"keys": keys}, text("^nothing$")).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize("name", ["@{-1}", "refs/heads/main", "heads/main", "main^0", "main~0", "@"])
+def test_another_name_of_a_branch_is_refused_where_a_rule_names_it(name: str) -> None:
+    own, args = spec("server-git", "git_checkout"), {"repo_path": "/r", "branch_name": name}
+    assert judged(own, dict(args), rule(branch_name={"const": "main"})).rule == "leads elsewhere"
+    assert judged(own, dict(args), Rule("r", ("other.*",), deny=True)).verdict is Verdict.CONFIRM
+
+
+PLACES: list[tuple[str, str, dict[str, Json]]] = [
+    ("server-git", "git_add", {"repo_path": "/r", "files": ["/r/legal/a.md"]}),
+    ("server-git", "git_add", {"repo_path": "/r", "files": ["a.md", "../r/legal/a.md"]}),
+    ("server-git", "git_status", {"repo_path": "/proc/self/root/legal"}),
+    ("mcp-atlassian", "jira_update_issue", {"issue_key": "A-1", "attachments": "/a, hr/pay.csv"}),
+    ("mcp-atlassian", "jira_update_issue", {"issue_key": "A-1", "attachments": "/proc/self/cwd/hr/pay.csv"}),
+]
+
+
+@pytest.mark.parametrize(("file", "tool", "args"), PLACES)
+def test_another_path_of_a_file_is_refused_where_a_rule_names_it(
+    file: str, tool: str, args: dict[str, Json]
+) -> None:
+    assert judged(spec(file, tool), args, text("^(legal|/srv/hr)/")).rule == "leads elsewhere"
+
+
 def test_lists_of_ids_are_counted_together() -> None:
     own, many = spec("server-github", "get_file_contents"), ",".join(f"o{number}" for number in range(360))
     found = judged(own, {"owner": many, "repo": many, "path": "a"}, text("^x$"))

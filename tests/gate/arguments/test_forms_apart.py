@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gate.arguments.call_forms import CallForms
 from gate.arguments.canonical_targets import Targets
-from gate.arguments.forms_apart import FormsApart
+from gate.arguments.forms_apart import DEEPEST, FormsApart
 from gate.arguments.identifiers import Ids
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.approvers import Approvers
@@ -105,3 +105,21 @@ def test_ids_are_opened_once_for_all_forms_of_a_call() -> None:
     assert len(folded.forms) > 300
     assert {id(form["owner"]) for form in folded.forms} == {id(folded.given[0]["owner"])}
     assert folded.given[0]["owner"][-1] == "acme"
+
+
+def test_texts_of_forms_are_found_at_any_depth() -> None:
+    deep: Json = "in there"
+    for _ in range(DEEPEST + 20):
+        deep = {"x": [deep]}
+    forms = [{"a": deep, "b": ["y", 1]}, {"a": deep, "b": ["z", {"k": "w"}]}]
+    assert {*FormsApart().texts(forms)} == {"a", "b", "x", "in there", "y", "z", "k", "w"}
+
+
+@pytest.mark.parametrize("more", [[1] * 20_000, [{}] * 20_000])
+def test_a_list_of_names_beside_what_is_no_text_is_refused_before_it_is_copied(more: list[Json]) -> None:
+    """For each form of the names the whole list is: it took 10 s."""
+    names = ",".join(f"a{number}/f.x" for number in range(300))
+    for targets in (Targets(paths=("files",)), Targets(paths=("files[].path",))):
+        files: Json = [names, *more] if targets.paths == ("files",) else [{"path": names}, *more]
+        found = decide(Policy("p"), tool(targets), {"files": files}, "C", matches)
+        assert (found.verdict, found.rule) == (Verdict.DENY, "too many names")
