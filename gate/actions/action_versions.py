@@ -166,6 +166,11 @@ def logged_result(text: str, confidential: bool) -> str:
     return measured(text) if text and confidential else text[:1000]
 
 
+def logged_reason(action: Action) -> str:
+    """What the log keeps of why it asks: the name of a rule may say what a private call is about."""
+    return logged_result(action.reason, action.private)
+
+
 async def token_behind(tx: Tx, task: str, turn: str, renews: str) -> str:
     """The id of the API token that opened its task or its turn, or that made the action which it renews; "" where none
     did."""
@@ -186,7 +191,7 @@ async def record_proposed(tx: Tx, action: Action) -> None:
     if token and not action.task:
         await tx.record_token(token, action.id)
     await record_maker(tx, action)
-    tx.audit(audit_entry("proposed", action, action.requester, note=action.reason, token=token))
+    tx.audit(audit_entry("proposed", action, action.requester, note=logged_reason(action), token=token))
 
 
 def update_cards(tx: Tx, action: Action) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gate.actions.action_versions import (
     audit_entry,
     lease_record,
+    logged_reason,
     make_proposal,
     next_version,
     request_card,
@@ -193,7 +194,7 @@ async def _store_version(world: World, action: Action, shown: Action) -> None:
                 notify_ended(tx, moved)
                 return
             changed = await store_version(tx, action, shown)
-            tx.audit(audit_entry("previewed", changed, "system", note=changed.reason))
+            tx.audit(audit_entry("previewed", changed, "system", note=logged_reason(changed)))
             if not action.review:
                 await announce_action_review(tx, changed)
             request_card(tx, changed)

@@ -384,7 +384,7 @@ async def execute_read(
         status="error" if answer.is_error else "success",
         outcome=READ_ALONE if decision.private else "error" if answer.is_error else "read",
         execution_ms=took,
-        reason=decision.reason,
+        reason=logged_result(decision.reason, decision.private),
     )
     answered = Answered(spec, asked.call.args, answer, decision.private)
     if waiting is None:

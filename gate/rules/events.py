@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from gate.rules.action import Action, CallClass, Json, Risk
 from gate.rules.action_states import State
 from gate.rules.messages import LedgerEvent
+from gate.rules.steps import PRIVATE_REASON
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
 
@@ -55,7 +56,8 @@ def of_action(version: int, one: Action) -> list[LedgerEvent]:
 
 def _request(one: Action) -> dict[str, Json]:
     """The fields of a request for approval (docs/promises.md GATE-20). What is private to somebody is told
-    in the action alone, and so is what an undo touches: that may be named by a result that nobody has let out."""
+    in the action alone, as is the rule that makes it ask, and what an undo touches: that may be named by a result that
+    nobody has let out."""
     details: dict[str, Json] = {"action_id": one.id, "version": one.version, "tool": one.name}
     if not one.private:
         if not one.undoes:
@@ -65,7 +67,7 @@ def _request(one: Action) -> dict[str, Json]:
         "action_id": one.id,
         "task_id": one.task or one.id,
         "subtask_id": one.step or one.id,
-        "reason": one.reason[:MAX_TEXT],
+        "reason": PRIVATE_REASON if one.private else one.reason[:MAX_TEXT],
         "proposed_action": one.name if one.private else one.preview.summary[:MAX_TEXT],
         "risk_level": one.risk.value,
         "details": details,

@@ -11,6 +11,7 @@ from gate.rules.confidence import Confidence
 
 LAST_WORDS = 600  # characters of a planner's last words that a card has room for
 PRIVATE = "Its result was shown to whoever asked alone."  # in place of the words of a result
+PRIVATE_REASON = "Why it asks is shown to whoever asked alone."  # in place of the name of a rule
 HIDDEN = "Its details are shown to whoever asked alone, when it comes to it."
 
 

@@ -10,7 +10,7 @@ from gate.rules.action import Action, Preview, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.plans import place, step_of
 from gate.rules.previews import HELD_NOTES
-from gate.rules.steps import HIDDEN, PRIVATE, is_shown_in_thread, public_step
+from gate.rules.steps import HIDDEN, PRIVATE, PRIVATE_REASON, is_shown_in_thread, public_step
 from gate.rules.task import NOBODY, PauseReason, Step, StepState, Task
 from gate.rules.task_states import TaskState
 
@@ -153,14 +153,16 @@ def public_nodes(of: Task | Action | Parties) -> frozenset[str]:
 
 
 def _without_words(action: Action) -> Action:
-    """The action without what it was given, would change, gave, and what people said of it."""
+    """The action without what it was given, would change, gave, what people said of it, and the rule that makes it
+    ask, whose name may say what it is about."""
     seen, judged = action.preview, action.judged
     preview = Preview(action.name, seen.verb, (), undo=seen.undo, notes=(HIDDEN,))
     outcome = action.outcome and replace(action.outcome, text=PRIVATE, structured=None)
     review = replace(action.result_review, judged=judged and replace(judged, revised=None, comment=""))
+    decision = replace(action.proposal.decision, reason=PRIVATE_REASON, rule="")
     return replace(
         action,
-        proposal=replace(action.proposal, args=b"{}", preview=preview),
+        proposal=replace(action.proposal, args=b"{}", preview=preview, decision=decision),
         resolution=replace(action.resolution, reason=""),
         execution=replace(action.execution, outcome=outcome),
         result_review=review,

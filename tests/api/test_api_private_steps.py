@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gate.actions import claim_click, undo
+from gate.rules.action import CallClass
+from gate.rules.events import of_action
 from gate.rules.plan_changes import StepChange
-from gate.rules.planner_port import Call, ProposedStep, ProposePlan
+from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Task
@@ -16,6 +19,7 @@ from gate.tasks import control
 from gate.tasks import plan as flow
 from tests.api.api_server import Api, Client
 from tests.api.test_api_result_review_steps import ways
+from tests.gate.gate_setup import TEAM
 from tests.gate.plan_setup import on_pause, on_plan, proposes, waiting, write
 
 TYPED = "Ben earns 98,000, as typed"
@@ -104,6 +108,31 @@ async def test_an_agent_is_told_nothing_of_its_call_that_its_person_made_a_priva
     await stage.play()
     assert stage.desk.notes["hr/x.md"] == TYPED
     assert not is_told(await told())
+
+
+@pytest.mark.parametrize("how", ["edited by its person", "a step of its task"])
+async def test_an_agent_is_not_told_which_rule_makes_a_private_call_ask(api: Api, how: str) -> None:
+    stage = api.gate
+    named = "the dismissal of Bob"
+    stage.rule(Rule(named, ("desk.write",), texts=(r"^hr/",), private=True, at_least=CallClass.DESTRUCTIVE))
+    agent, ann = await api.agent(), await api.client()
+    letter = {"path": "hr/x.md", "content": TYPED}
+    if how == "edited by its person":
+        sent = {"tool": "desk.write", "arguments": {"path": "a.md", "content": "x"}}
+        made = (await agent.post("/actions", sent, 201))["action"]["id"]
+        seen = await ann.get(f"/actions/{made}")
+        now = {"version": seen["version"], "receipt": seen["receipt"]}
+        await ann.post(f"/actions/{made}/edit", {**now, "arguments": letter})
+    else:
+        stage.planner.script += [Propose((Call("desk", "write", letter),)), Say("done")]
+        await agent.post("/tasks", {"text": "write it"}, 201)
+    await stage.play()
+    (action,) = await stage.ledger.pending(TEAM)
+    pages = (f"/actions/{action.id}", "/actions?state=all", "/audit?limit=100")
+    told: list[Any] = [await agent.get(one) for one in pages]
+    told += [event.body for event in of_action(0, action)]
+    assert named in action.reason
+    assert named not in repr(told)
 
 
 async def test_an_agent_is_told_nothing_of_a_private_step_that_has_left_the_plan(api: Api) -> None:

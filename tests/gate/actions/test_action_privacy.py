@@ -17,7 +17,7 @@ from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
 from gate.arguments.canonical_targets import Targets
-from gate.rules.action import Action
+from gate.rules.action import Action, CallClass
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.approvers import Approvers
@@ -98,6 +98,14 @@ async def ask(stage: Scene, tool: str = "look", **args: str) -> Any:
     made = await prepare(stage.world, asked)
     await stage.play()
     return made
+
+
+async def test_the_log_does_not_name_the_rule_that_a_private_read_runs_by(desk: Scene) -> None:
+    named = "the dismissal of Bob"
+    desk.rule(Rule(named, ("desk.look",), texts=(r"^hr/",), cls=CallClass.READ, private=True))
+    assert isinstance(await ask(desk, path=PAY), Answered)
+    (entry,) = await entries(desk, "read")
+    assert entry.reason == measured(f"the operator's policy says so (“{named}”)")
 
 
 # Previews
