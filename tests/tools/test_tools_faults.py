@@ -8,13 +8,15 @@ import time
 from pathlib import Path
 
 import pytest
+from mcp.client.stdio import StdioServerParameters
 from mcp.server import MCPServer
 
 from gate.rules.tool import AnswerTooLong, OutcomeUnknown, ServerUnavailable
 from tests.tools.mcp_hosts import hosting, raw, state, trace_count, until
+from tools.mcp import stdio as transport
 from tools.mcp.connection import Timeouts
 from tools.mcp.server_config import ServerConfig
-from tools.mcp.stdio import ErrorLog
+from tools.mcp.stdio import ErrorLog, stdio
 
 
 async def test_a_server_killed_during_a_call_makes_it_unknown_and_is_restarted(
@@ -153,6 +155,74 @@ async def test_servers_that_ignore_termination_are_stopped_concurrently(tmp_path
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+# Writes its process id to the file that is its argument, closes its output, and ignores the end of its input.
+DEAF = 'exec 9>> "$0"; echo $$ >&9; {} exec sleep 300 >&-'
+
+
+def pids(trace: Path) -> list[int]:
+    return [int(pid) for pid in trace.read_text().split()] if trace.exists() else []
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_a_server_that_closes_its_output_before_the_limit_for_connecting_is_ended_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit, and then the shutdown, come while its exit is waited for."""
+    monkeypatch.setattr(transport, "EXIT_SECONDS", 0.5)
+    trace = tmp_path / "trace"
+    deaf = ServerConfig(
+        name="deaf", command="/bin/sh", args=("-c", DEAF.format(""), str(trace)), mode="legacy"
+    )
+    timeouts = Timeouts(connect=0.25, first_retry=0.01, longest_retry=0.01)
+    async with hosting(tmp_path, deaf, wait=0, timeouts=timeouts):
+        await until(lambda: len(pids(trace)) >= 3)
+        assert not any(map(alive, pids(trace)[:-1]))
+    assert not any(map(alive, pids(trace)))
+
+
+@pytest.mark.parametrize("which", ["the connection", "everything"])
+async def test_a_server_is_ended_however_often_the_waiting_for_its_exit_is_cancelled(
+    which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "EXIT_SECONDS", 0.3)
+    held, connected, before = tmp_path / "held", asyncio.Event(), asyncio.all_tasks()
+    os.mkfifo(held)
+    holders = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+
+    async def connection() -> None:
+        script = DEAF.format("sleep 300 >&- &")  # a process of its own, which has the file open, too
+        server = StdioServerParameters(command="/bin/sh", args=["-c", script, str(held)])
+        async with stdio(server, ErrorLog(tmp_path / "log")) as (read, _):
+            connected.set()
+            async for _ in read:
+                pass
+
+    task = asyncio.create_task(connection())
+    await until(lambda: connected.is_set() and said(holders))
+    while not task.done():
+        for each in {task} if which == "the connection" else asyncio.all_tasks() - before:
+            each.cancel()
+        await asyncio.wait({task}, timeout=0.01)
+    assert task.cancelled()
+    await until(lambda: said(holders) == b"", 5)  # nobody has it open
+    os.close(holders)
+    assert asyncio.all_tasks() == before
+
+
+def said(pipe: int) -> bytes | None:
+    try:
+        return os.read(pipe, 100)
+    except BlockingIOError:
+        return None
 
 
 async def test_an_invalid_tool_is_reported_and_the_others_are_used(tmp_path: Path) -> None:

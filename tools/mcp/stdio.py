@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncIterable, AsyncIterator
+import signal
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,9 +102,7 @@ async def stdio(
             with anyio.CancelScope(shield=True):
                 read.close()
                 write.close()
-                with anyio.move_on_after(FLUSH_SECONDS):
-                    await flushed.wait()
-                await _stop(child)
+                await _whole(_stop(child, flushed))
             group.cancel_scope.cancel()
 
 
@@ -211,21 +211,42 @@ def _parse_line(line: bytes, too_large: bool, warnings: RareWarnings) -> Item | 
         return error
 
 
-async def _stop(child: Child) -> None:
-    """Close stdin, wait for the exit, then terminate the process and its children."""
+async def _whole(work: Coroutine[Any, Any, None]) -> None:
+    """Run this to its end in a task of its own, and only then raise a cancellation: that of a limit of asyncio, or of
+    the shutdown, passes the shields of anyio."""
+    task, cancelled = asyncio.create_task(work), None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    await task
+
+
+async def _stop(child: Child, flushed: anyio.Event) -> None:
+    """Close stdin, wait for the exit, then terminate the process and its children. Cancelled, it kills them at once."""
     process = child.process
     assert process.stdin is not None
-    with suppress(*CLOSED_ERRORS, OSError):
-        await process.stdin.aclose()
-    if not await _exited(process):
-        await terminate_posix_process_tree(process, EXIT_SECONDS)
-        await _exited(process)
-    await child.stdout.aclose()
-    await child.stderr.aclose()
-    transport = getattr(getattr(process, "_process", None), "_transport", None)
-    if transport is not None:  # else it stays open while a surviving grandchild holds the other end of a pipe
-        with suppress(PermissionError):
-            transport.close()
+    try:
+        with anyio.move_on_after(FLUSH_SECONDS):
+            await flushed.wait()
+        with suppress(*CLOSED_ERRORS, OSError):
+            await process.stdin.aclose()
+        if not await _exited(process):
+            await terminate_posix_process_tree(process, EXIT_SECONDS)
+            await _exited(process)
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        await child.stdout.aclose()
+        await child.stderr.aclose()
+        transport = getattr(getattr(process, "_process", None), "_transport", None)
+        if transport is not None:  # else it stays open while a grandchild holds the other end of a pipe
+            with suppress(PermissionError):
+                transport.close()
 
 
 async def _exited(process: Process) -> bool:
