@@ -23,7 +23,7 @@ Security = Literal["starttls", "tls", "none"]
 
 
 class PerhapsSent(Exception):
-    """The line broke after the mail was handed over: nobody knows whether it was taken."""
+    """The line broke after the mail was handed over, or the answer was none: nobody knows whether it was taken."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,10 @@ def _handed_over(line: smtplib.SMTP, data: bytes) -> None:
         code, text = line.getreply()
     except OSError as error:
         raise PerhapsSent(_reason(error)) from error
-    _must((code, text), "mail like this")
+    if 400 <= code <= 599:
+        _must((code, text), "mail like this")
+    if not 200 <= code <= 299:  # the first digit decides; without any, the server has the mail all the same
+        raise PerhapsSent("its answer says neither yes nor no")
     with suppress(OSError):  # it has been taken; how the line ends does not matter
         line.quit()
 

@@ -290,8 +290,8 @@ class Tools:
             raise
         except PerhapsSent as error:
             raise ToolError(
-                f"The line to the mail server broke ({error}) while it took the mail, so it may have been sent. The "
-                f"draft is in {claimed.said} now. Ask a recipient; then delete it, or move it back to send it again."
+                f"It is not known whether the mail server took the mail ({error}), so it may have been sent. The draft "
+                f"is in {claimed.said} now. Ask a recipient; then delete it, or move it back to send it again."
             ) from error
         return self._filed(claimed, letter, out, wire, at)
 

@@ -257,6 +257,34 @@ def test_a_mail_server_that_answers_without_end_after_it_was_given_the_mail_may_
         post.send("ann@example.com", ["bob@example.com"], b"\r\n")
 
 
+def answered(answer: bytes) -> None:
+    """A mail is sent, and this is the last answer to it."""
+    ok = b"250 ok\r\n"
+    with saying(b"220 hi\r\n", ok, ok, ok, b"354 go\r\n", answer, again=b"221 bye\r\n", pause=0.01) as post:
+        post.send("ann@example.com", ["bob@example.com"], b"\r\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"\r\n250 2.0.0 Ok: queued\r\n", b"OK queued\r\n", b"\xff\r\n", b"354 go on\r\n", b"650 ok\r\n"],
+)
+def test_a_mail_to_which_the_answer_is_neither_yes_nor_no_may_have_been_sent(answer: bytes) -> None:
+    """A person who reads that nothing was sent sends it a second time."""
+    with pytest.raises(smtp.PerhapsSent, match="neither yes nor no"):
+        answered(answer)
+
+
+@pytest.mark.parametrize("answer", [b"200 ok\r\n", b"250-2.0.0 Ok:\r\n250 queued\r\n", b"252 accepted\r\n"])
+def test_a_mail_to_which_the_answer_begins_with_a_two_was_sent(answer: bytes) -> None:
+    answered(answer)
+
+
+@pytest.mark.parametrize("answer", [b"421 later\r\n", b"451 later\r\n", b"554 spam\r\n"])
+def test_a_mail_to_which_the_answer_begins_with_a_four_or_a_five_was_not_sent(answer: bytes) -> None:
+    with pytest.raises(ToolError, match=r"no mail like this .* Nothing was sent"):
+        answered(answer)
+
+
 def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
     """A certificate of our own for localhost: the file to trust, and the context of its server."""
     key, name = (
