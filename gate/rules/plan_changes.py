@@ -114,7 +114,7 @@ def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
     arguments may quote them in a title, so one that is not for everybody keeps its own."""
     fresh = _new(before.id, one, refs)
     same = (fresh.server, fresh.tool, fresh.args) == (before.server, before.tool, before.args)
-    step = before if same and not refs else with_call(before, fresh.call)
+    step = before if same and not refs else replace(with_call(before, fresh.call), heard=None)
     step = replace(
         step,
         title=(is_shown_in_thread(before) and fresh.title) or before.title,

@@ -375,6 +375,13 @@ def with_advisers(plan: Plan, people: Iterable[str]) -> Plan:
     return replace(plan, advised_by=tuple(dict.fromkeys((*plan.advised_by, *people))))
 
 
+def with_heard(task: Task, plan: Plan) -> Plan:
+    """The plan, with a note in each of its steps that is new of who had been heard when it was proposed."""
+    heard = tuple(sorted(replace(task, plan=plan).heard))
+    steps = (step if step.heard is not None else replace(step, heard=heard) for step in plan.steps)
+    return replace(plan, steps=tuple(steps))
+
+
 def advisers(turns: Iterable[Turn]) -> list[str]:
     """Who has said why not to what was called for in these turns, as planners are told."""
     told = (report for turn in turns for exchange in turn.exchanges for report in exchange.reports)

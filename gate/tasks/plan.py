@@ -87,7 +87,7 @@ async def _proposed(world: World, task: Task, reply: ProposePlan) -> Plan:
     note = plans.clipped(reply.note, NOTE)
     version = before.version + 1
     plan = replace(before, version=version, steps=steps, last=last, note=note, own_note=reply.own)
-    plan = plans.with_advisers(plan, await advisers_before(world, task))
+    plan = plans.with_heard(task, plans.with_advisers(plan, await advisers_before(world, task)))
     if too_long(world, plan):
         return plan
     return await preview_plan(world, task, plan)

@@ -54,6 +54,7 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
     """The call of a step, under the id that this attempt of it has. `private`: some of what it is given is."""
     action_id = derive_id("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
+    heard = task.heard if step.heard is None else frozenset(step.heard)
     asked = CallRequest(
         action_id,
         task.session,
@@ -62,7 +63,7 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
         task=task.id,
         step=step.id,
         title=step.title,
-        instructed=task.heard,
+        instructed=task.instructed | heard,
         private=private,
     )
     if step.origin is None:  # the card of its plan says what was assumed

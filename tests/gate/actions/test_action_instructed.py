@@ -14,12 +14,13 @@ from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
 from gate.rules.planner_port import Call, Incoming, Propose, Say
 from gate.rules.policy import Rule
-from gate.tasks import plan, steer
+from gate.tasks import control, plan, steer
 from gate.tasks.pending import waiting_for
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
 from tests.gate.plan_setup import (
     approved,
     keep,
+    on_pause,
     on_plan,
     only,
     planned,
@@ -131,7 +132,7 @@ async def test_who_said_what_is_to_be_done_does_not_confirm_it_alone(stage: Scen
         said = await yes(stage, action, BEN)
     assert (said.code, said.text) == (
         "not_allowed",
-        f"You said in its task what is to be done, so <@{CLEO}> must confirm this.",
+        f"You said something in its thread that its planner was told, so <@{CLEO}> must confirm this.",
     )
     assert (await yes(stage, action, CLEO)).code == "confirmed"
     assert wrote(stage) == ["a.md", "evil.md"]
@@ -283,9 +284,29 @@ async def test_two_approvers_who_have_both_said_something_confirm_together(stage
     first = await waiting(stage)
     for user in (BEN, CLEO):
         await stage.say("fine with me", user=user, mentioned=False)
+    stage.planner.script = [proposes(write("c.md"))]
+    await stage.say("then c.md in place of b.md")
     await yes(stage, first, BEN)
     await yes(stage, first, CLEO)
     second = await waiting(stage)
     assert second.proposal.source.instructed == {BEN, CLEO}
     assert (await stage.confirm(second, BEN)).code == "voted"
     assert (await stage.confirm(second, CLEO)).code == "confirmed"
+
+
+@pytest.mark.parametrize("said", ["thanks", "no"])
+async def test_a_step_that_was_planned_before_they_said_something_may_be_confirmed_by_them(
+    stage: Scene, said: str
+) -> None:
+    stage.rule(Rule("money", ("desk.write",), approvers=ONE))
+    await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    first = await waiting(stage)
+    if said == "no":
+        await claim_click.reject(stage.world, stage.press(first, BEN, reason="not this one"))
+        await stage.play()
+        assert (await control.skip_step(stage.world, on_pause(await only(stage)))).ok
+        await stage.play()
+    else:
+        await stage.say("thanks", user=BEN, mentioned=False)
+        await yes(stage, first, BEN)
+    assert (await stage.confirm(await waiting(stage), BEN)).code == "confirmed"
