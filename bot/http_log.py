@@ -14,6 +14,7 @@ asyncio_log = logging.getLogger("asyncio")  # where a task of aiohttp ends with 
 
 MALFORMED = "asked for no path, or sent something that is not HTTP"
 LEFT = "went away before they were answered"
+REFUSED = "Cannot call write() after write_eof()"  # asyncio, of an answer of aiohttp behind one of ours
 NO_FACTORY = "'NoneType' object is not callable"  # aiohttp's error for a request whose connection is lost
 
 
@@ -29,7 +30,7 @@ def counted(count: Callable[[str], None]) -> Iterator[None]:
         elif isinstance(error, ConnectionResetError | BrokenPipeError) or _is_gone(error):
             count(LEFT)
         else:
-            return True
+            return not _is_refused(error)  # what it was refused for has been counted
         return False
 
     def ended(record: logging.LogRecord) -> bool:
@@ -56,3 +57,8 @@ def counted(count: Callable[[str], None]) -> Iterator[None]:
 def _is_gone(error: BaseException | None) -> bool:
     """Whether a handler of aiohttp waited for a body on a connection that was ended."""
     return type(error) is RuntimeError and str(error) == "Connection closed."
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Whether aiohttp wrote to a connection that was refused: it found something wrong with the same headers."""
+    return type(error) is RuntimeError and str(error) == REFUSED

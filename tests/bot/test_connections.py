@@ -219,6 +219,25 @@ async def test_the_log_has_one_line_for_all_the_requests_that_were_broken_off(
     assert all("went away before they were answered" in one.getMessage() for one in told)
 
 
+TOO_LONG = {"a header": b"GET /body HTTP/1.1\r\nX: " + b"a" * 40_000, "a path": b"GET /" + b"a" * 40_000}
+
+
+@pytest.mark.parametrize("sent", TOO_LONG.values(), ids=TOO_LONG)
+async def test_the_log_has_one_line_for_all_the_requests_with_a_line_that_is_too_long(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """aiohttp has an answer to them as well, and tries to write it behind ours."""
+    async with served() as port:
+        for _ in range(20):
+            async with opened(port, 1, sent) as [(reader, _)], asyncio.timeout(10):
+                assert (await reader.readline()).startswith(b"HTTP/1.1 4")
+        assert await get(port, "/healthz") == "HTTP/1.1 200 OK"
+    told = [one for one in caplog.records if one.levelno >= logging.WARNING]
+    assert not any(one.exc_info for one in told)
+    assert len(told) == 1
+    assert "20 asked for no path, or sent something that is not HTTP" in told[0].getMessage()
+
+
 class Fake(asyncio.Transport):
     """A transport that takes whatever is written."""
 
