@@ -83,7 +83,14 @@ def test_a_step_is_stored_with_the_fields_of_its_parts_beside_its_own() -> None:
         cls=CallClass.WRITE, verdict=Verdict.TYPED, problem="p", rules="r", seal="s", consent="c", state=StepState.DONE,
         action="a1", undo="a2", attempt=2, text="done", result={"n": 1}, look=StepReview(1, by="U1"),
     )  # fmt: skip
-    added = {"closing": "", "privacy": "public", "touches": [], "rests_on": [], "tries": []}  # since then
+    added = {
+        "closing": "",
+        "privacy": "public",
+        "touches": [],
+        "rests_on": [],
+        "tries": [],
+        "heard": None,
+    }  # since then
     assert json.loads(dumps(Step, step)) == json.loads(STEP) | added
 
 
