@@ -46,7 +46,7 @@ from views.block_kit import (
     words,
 )
 from views.card import confirmable
-from views.task_wording import WHY, looked_at, what
+from views.task_wording import WHY, lapsed, looked_at, what
 from views.tool_results import outlined
 from views.wording import CLASSES, NOBODY, decides_alone, effect, may_confirm, moment
 
@@ -54,7 +54,6 @@ MOST_FIRST_LINE = 200  # characters of an entry's first line
 COUNTED = 20  # of them, that say how many more there are
 STEPS, EACH = 4, 80  # of a plan, that are named, and the characters of each
 DETAIL = 400
-LAPSED = "Nobody decided on it in time, so nothing ran."
 RELEASE = "release or change its result on its card"
 MOST = 12  # entries with buttons in one message; three blocks each
 HOME = "home"
@@ -157,7 +156,7 @@ def _detail(task: Task) -> str:
         others = f"And {counted(more, 'more question')}. " if more else ""
         return f"{others}Before I start: {one_line(task.text)}"
     if kind == "plan" and task.plan is not None and task.plan.lapsed:
-        return LAPSED
+        return lapsed(task.plan)
     if kind == "plan" and task.plan is not None:
         steps = task.plan.steps
         left = [f"and {counted(len(steps) - STEPS, 'more step')}"] if len(steps) > STEPS else []

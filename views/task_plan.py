@@ -29,7 +29,7 @@ from views.block_kit import (
 )
 from views.preview import is_longer
 from views.task_questions import decisions
-from views.task_wording import ENDLESS, Shown, in_a_line, in_short, number, unusual_mode, weigh, whole
+from views.task_wording import ENDLESS, Shown, in_a_line, in_short, lapsed, number, unusual_mode, weigh, whole
 
 ROOM = 9_500  # characters of all steps together on one card, of the 12,000 of a message
 BLOCKS = 36  # blocks of all steps together, of the 50 of a message
@@ -37,7 +37,7 @@ LEVELS = (in_a_line, in_short, whole)  # how much of a step is shown
 LINE, SHORT, WHOLE = 0, 1, 2
 MOST = 40  # steps that are named on one card
 LOOKING = "I am looking at what this would change now…"
-LAPSED = "Nobody decided on it in time, so nothing ran. *Ask again* looks anew at what it would change now."
+AGAIN = "*Ask again* looks anew at what it would change now."
 EACH = "Each step that changes something asks you on its own card: so it is set up here."
 COUNTS = {
     CallClass.READ: "read",
@@ -79,7 +79,7 @@ def choice(task: Task, plan: Plan, shown: dict[str, int]) -> tuple[str, str]:
     nothing is approved while it is looked at, or where a step cannot run. `shown`: see `fitted`."""
     left = [step for step in plan.steps if not step.is_finished]
     if plan.lapsed:
-        return "", LAPSED
+        return "", f"{lapsed(plan)} {AGAIN}"
     if not all(step.rules for step in left):
         return "", LOOKING
     if blocked := [step for step in left if plans.is_blocked(step)]:

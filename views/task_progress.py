@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gate.rules.action import CallClass
-from gate.rules.plans import is_taken_back
+from gate.rules.plans import is_taken_back, ran_before
 from gate.rules.task import NOBODY, Instruction, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskState
 from gate.sentences.plurals import counted
@@ -83,7 +83,7 @@ def headline(task: Task, plan: Plan) -> str:
     if is_taken_back(task):
         return "Taken back"
     if task.state in ENDED:
-        return f"{STATE[task.state]}, {of}"
+        return ", ".join(filter(None, [STATE[task.state], of, ran_before(plan)]))
     if current is None:
         return f"Working, {of}"
     place = f"step {number(plan, current)} of {len(plan.steps)}"

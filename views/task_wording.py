@@ -55,7 +55,9 @@ FEW = 4
 ENDLESS = 1_000_000_000  # the weight of what no card can show whole
 OPEN = "Its details are shown when it comes to it."  # of a step that may yet be private
 AWAITED = "It is looked at when its turn comes, after step {place}."
+LAPSED = "Nobody decided on it in time, so {what} ran."
 SHORTENED = "Not shown whole here: it is too long. It will ask on its own card."
+RAN_BEFORE = "ran before, or may have"
 OVER = {
     StepState.DONE: "done already",
     StepState.SKIPPED: "skipped",
@@ -114,7 +116,7 @@ def mark(step: Step) -> tuple[str, str]:
     if step.state is StepState.ASKED:
         return ("raised_hand", "waits for a decision") if waits(step) else ("arrow_forward", "running")
     return {
-        StepState.WAITING: ("white_circle", ""),
+        StepState.WAITING: ("white_circle", RAN_BEFORE if step.run.tries else ""),
         StepState.DONE: ("white_check_mark", ""),
         StepState.FAILED: ("x", "did not go through"),
         StepState.SKIPPED: ("no_entry_sign", "skipped"),
@@ -150,9 +152,15 @@ def effect(step: Step) -> str:
     return past_if_known(what(step)) if step.state is StepState.DONE else what(step)
 
 
+def lapsed(plan: Plan) -> str:
+    """That nobody decided on it in time, and so what did not run."""
+    begun = any(step.is_finished or step.run.tries for step in plan.steps)
+    return LAPSED.format(what="nothing more" if begun else "nothing")
+
+
 def in_a_line(plan: Plan, step: Step) -> Shown:
     """Its place, what it does, and what kind of call it is where that is unusual."""
-    again = "ran before, or may have" if step.run.tries else "tried before" if step.attempt > 1 else ""
+    again = RAN_BEFORE if step.run.tries else "tried before" if step.attempt > 1 else ""
     kinds = [KINDS.get(step.cls), "asks here" if step.ask else ""]
     told = [OVER[step.state]] if step.state in OVER else kinds
     kind = ", ".join(filter(None, [*told, again]))

@@ -351,15 +351,27 @@ def is_taken_back(task: Task) -> bool:
 def summary(plan: Plan) -> str:
     """How a plan went, counted by code: `2 of 3 steps done, 1 skipped: Moved a.md; Wrote b.md.`"""
     counts = Counter(step.state for step in plan.steps if step.text != UNDONE)
+    counts[S.WAITING] -= sum(step.state is S.WAITING for step in _left_after_try(plan))
     back = sum(step.text == UNDONE for step in plan.steps)
     parts = [f"{counts[S.DONE]} of {len(plan.steps)} step{'s' * (len(plan.steps) != 1)} done"]
     parts += [f"{back} taken back"] * (back > 0)
     parts += [f"{counts[state]} {word}" for state, word in UNFINISHED_TEXTS.items() if counts[state]]
+    parts += filter(None, [ran_before(plan)])
     kept = (step for step in plan.steps if step.state is S.DONE and step.text != UNDONE)
     done = [past_if_known(step_sentence(step)) for step in kept]
     more = [f"{len(done) - MAX_NAMES} more"] if len(done) > MAX_NAMES else []
     listed = f": {'; '.join([*done[:MAX_NAMES], *more])}" if done else ""
     return f"{', '.join(parts)}{listed}."
+
+
+def ran_before(plan: Plan) -> str:
+    """Which steps that are not done as they stand ran before, or may have, in words; "" where none did."""
+    places = [str(place(plan, step)) for step in _left_after_try(plan)]
+    return f"step{'s' * (len(places) != 1)} {', '.join(places)} ran before, or may have" if places else ""
+
+
+def _left_after_try(plan: Plan) -> list[Step]:
+    return [step for step in plan.steps if step.run.tries and step.state is not S.DONE]
 
 
 UNFINISHED_TEXTS = {

@@ -9,7 +9,7 @@ from gate.rules.action import Ref, Verdict
 from gate.rules.confidence import Confidence
 from gate.rules.plans import with_consent
 from gate.rules.settings import Switches
-from gate.rules.steps import PRIVATE, Privacy
+from gate.rules.steps import PRIVATE, Privacy, Try
 from gate.rules.task import Flow, Missing, PauseReason, Plan, SettledPoint, StepReview, StepState, StopRequest
 from gate.rules.task_states import TaskState
 from tests.tasks import having
@@ -588,10 +588,19 @@ def test_steps_are_named_by_their_places_in_few_words(places, named):
 
 
 def test_a_plan_that_nobody_decided_on_in_time_can_only_be_asked_again_made_anew_or_given_up():
-    of = everything(TaskState.PLAN_REVIEW)
-    text, ids = drawn(replace(of, flow=Flow.PLAN, plan=replace(of.plan, lapsed=True)), "plan")
+    text, ids = drawn(task(plan=plan(lapsed=True)), "plan")
     assert ids == ["plan_again", "plan_replan", "plan_cancel"]
     assert "Nobody decided on it in time, so nothing ran." in text
+    for some in (step(state=StepState.DONE), step(tries=(Try("a"),))):
+        text, _ = drawn(task(plan=plan(some, step("b"), lapsed=True)), "plan")
+        assert "Nobody decided on it in time, so nothing more ran." in text
+
+
+def test_a_plan_that_ended_names_the_steps_that_ran_before_or_may_have():
+    of = task(S.CANCELLED, plan=approved(step("a", tries=(Try("a"),)), step("b")))
+    text, _ = drawn(of, "plan", plain=True)
+    assert "Cancelled, 0 of 2 steps done, step 1 ran before, or may have" in text
+    assert "Move reports/q3.md to archive/q3.md — ran before, or may have" in text
 
 
 def test_one_list_in_the_last_message_of_a_plan_is_a_table_and_a_box_where_slack_takes_none():

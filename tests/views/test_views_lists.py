@@ -110,6 +110,8 @@ def test_a_plan_that_nobody_decided_on_in_time_is_listed_to_be_asked_again():
     made = waiting(task(plan=plan(lapsed=True)))
     assert "Nobody decided on it in time, so nothing ran." in shown(made.blocks)
     assert buttons(made.blocks) == ["plan_again", "plan_cancel"]
+    of = plan(step("a", state=StepState.DONE), step("b"), lapsed=True)
+    assert "Nobody decided on it in time, so nothing more ran." in shown(waiting(task(plan=of)).blocks)
 
 
 def test_a_question_is_listed_in_its_own_words_and_answered_in_a_form():

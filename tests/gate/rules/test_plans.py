@@ -448,6 +448,9 @@ def test_a_plan_is_counted_by_code():
     mixed = (done("s1"), replace(step("s2"), state=StepState.SKIPPED), step("s3"))
     assert plans.summary(plan(*mixed)) == "1 of 3 steps done, 1 skipped, 1 not begun: s1."
     assert plans.summary(plan(done("s1"))) == "1 of 1 step done: s1."
+    tried = [replace(one, run=StepRun(attempt=2, tries=(Try("a"),))) for one in mixed]
+    told = "1 of 3 steps done, 1 skipped, steps 2, 3 ran before, or may have: s1."
+    assert plans.summary(plan(*tried)) == told
     many = plans.summary(plan(*[done(f"s{n}") for n in range(9)]))
     assert many.endswith("s4; 4 more.")
 

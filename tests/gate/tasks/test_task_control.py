@@ -570,6 +570,17 @@ async def test_a_step_that_is_planned_a_second_time_asks_for_itself(both: Scene,
     assert (await waiting(both)).step == first.id
 
 
+async def test_a_plan_that_is_stopped_names_its_step_that_ran_before_or_may_have(stage: Scene):
+    """It said that none had begun, where one had changed a file."""
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    stage.planner.script = [proposes(*map(keep, steps(task)))]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="be brief"))).ok
+    assert (await pressed(stage, control.stop, on_plan(await only(stage)))).ok
+    told = "0 of 2 steps done, 1 not begun, step 1 ran before, or may have."
+    assert ((await only(stage)).result, wrote(stage)) == (told, ["a.md"])
+
+
 async def test_a_step_that_failed_begins_anew_where_the_planner_makes_no_other_plan(stage: Scene):
     """It was left as it was, and *Approve all* then ended the plan: nothing comes after a step that failed."""
     task = await broken(stage, write("b.md"))
