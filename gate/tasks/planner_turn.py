@@ -376,8 +376,13 @@ async def _pending(world: World, turn: Turn) -> tuple[Action, ...]:
     """What waits in the thread of whoever asks; of an agent's task only what is its own, as its answer may tell it."""
     found = await world.ledger.pending(turn.session.team, user=turn.requester, session=turn.session)
     if found and await _is_of_agent(world, turn):
-        return tuple(action for action in found if action.task == turn.task)
+        return tuple(action for action in found if _is_its_own(turn, action))
     return found
+
+
+def _is_its_own(turn: Turn, action: Action) -> bool:
+    """Whether an action is of the task of this turn, and no undo, which a person has asked for."""
+    return action.task == turn.task and not action.undoes
 
 
 async def _is_of_agent(world: World, turn: Turn) -> bool:
@@ -391,7 +396,7 @@ async def _withdraw(world: World, turn: Turn, reply: CancelPending) -> CallRepor
     if (
         action is None
         or action.requester != turn.requester  # an admin may cancel more, a planner may not
-        or (action.task != turn.task and await _is_of_agent(world, turn))
+        or (not _is_its_own(turn, action) and await _is_of_agent(world, turn))
     ):
         return CallReport(0, "refused", "They have no such action.", author=CODE)
     ref = Ref(action.id, action.version, action.receipt[:16])

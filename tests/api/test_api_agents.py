@@ -20,7 +20,7 @@ from gate.rules.grants import Grant
 from gate.rules.planner_port import Call, CancelPending, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Task
-from gate.tasks import plan
+from gate.tasks import control, plan
 from handlers.api.route import Route
 from handlers.api.routes import ROUTES
 from tests.api.api_server import Api, Client
@@ -28,7 +28,7 @@ from tests.api.test_api_actions import WRITE as NEW
 from tests.api.test_api_events import listening
 from tests.api.test_gateway import AT_ONCE, connected
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM
-from tests.gate.plan_setup import confirmed, on_plan, planned, proposes, write
+from tests.gate.plan_setup import confirmed, on_pause, on_plan, planned, proposes, write
 
 OWN, OTHERS = "canary-own", ("canary-person", "canary-ben", "canary-agent")
 SEEN = {"version": 1, "receipt": "0" * 16}
@@ -399,6 +399,29 @@ async def test_an_agents_task_is_told_of_and_withdraws_nothing_that_is_not_its_o
         assert (await ann.get(f"/actions/{one['id']}"))["state"] == "prepared"
     assert seen
     assert not any(seen)
+
+
+async def test_an_agents_task_is_told_of_and_withdraws_no_undo_that_its_person_asked_for(api: Api) -> None:
+    stage = api.gate
+    stage.planner.script = [Propose((Call("desk", "write", {"path": "a.md", "content": "x"}),)), Say("done")]
+    agent, ann = await api.agent(), await api.client()
+    task = await agent.post("/tasks", {"text": "write it"}, 201)
+    await stage.play()
+    (action,) = await stage.ledger.pending(TEAM)
+    assert (await stage.confirm(action)).ok
+    await stage.play()
+    stage.desk.notes["a.md"] += ", as somebody has changed it"
+    await ann.post(f"/actions/{action.id}/undo", None, 202)
+    await stage.play()
+    (undo,) = await stage.ledger.pending(TEAM)
+    assert (undo.undoes, undo.task) == (action.id, task["id"])
+    stage.planner.script = [CancelPending(undo.id), Say("withdrew it")]
+    stands = await stage.ledger.task(task["id"])
+    assert stands is not None
+    assert (await control.resume(stage.world, on_pause(stands))).ok
+    await stage.play()
+    assert stage.planner.script == []
+    assert (await stage.now(undo.id)).state is State.PREPARED
 
 
 @pytest.mark.parametrize("tool", ["desk.write", "desk.look"])
