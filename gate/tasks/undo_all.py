@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gate.actions import undo
 from gate.actions.button_press import Press, PressResult, TaskPress
@@ -50,7 +50,7 @@ async def undo_all(world: World, press: TaskPress) -> PressResult:
 
     async def do(tx: Tx, task: Task) -> Task | PressResult:
         plan = task.plan
-        if plan is None or not await _latest_first(tx.action, plan):
+        if plan is None or not await _latest_first(world, plan, tx.action):
             return PressResult(False, "no_undo", NOTHING, task=task)
         if not task.is_finished and task.state is not TaskState.SATISFACTION:
             return PressResult(False, "running", RUNNING, task=task)
@@ -95,15 +95,20 @@ def _every_try(plan: Plan) -> list[Step]:
     return [*reversed(plan.steps), *reversed(tries)]
 
 
-async def _latest_first(find: Find, plan: Plan) -> list[tuple[Step, Action]]:
+async def _latest_first(world: World, plan: Plan, find: Find | None = None) -> list[tuple[Step, Action]]:
     """What changed something, or may have, of a plan: each try of its steps with its action, the one that ended last
     first: siblings end in any order."""
+    find = find or world.ledger.action
     found = [(step, action) for step in _every_try(plan) if (action := await find(step.action))]
     ran = [(s, a) for s, a in found if a.state in MAY_HAVE_RUN and a.cls is not CallClass.READ]
-    return sorted(ran, key=lambda pair: _ended_at(pair[1]), reverse=True)
+    lease = timedelta(seconds=world.limits.claim)
+    return sorted(ran, key=lambda pair: _ended_at(pair[1], lease), reverse=True)
 
 
-def _ended_at(action: Action) -> datetime:
+def _ended_at(action: Action, lease: timedelta) -> datetime:
+    """When it ended; where a person has said later that it happened, when it was last known to run."""
+    if action.claim and action.outcome and not action.outcome.took_ms:
+        return action.claim.until - lease
     return (action.outcome and action.outcome.at) or action.created_at
 
 
@@ -113,7 +118,7 @@ async def undo_next(world: World, task: Task) -> bool:
     plan = task.plan
     if plan is None or not plan.undoing:
         return False
-    for step, action in await _latest_first(world.ledger.action, plan):
+    for step, action in await _latest_first(world, plan):
         if action.state in (State.UNDONE, State.UNKNOWN):
             continue
         if step.run.undo:
@@ -168,7 +173,7 @@ async def _finish(world: World, task: Task, step: Step | None, why: str, alone: 
     """Say how far it came: on the card of the plan, and in the thread where `step` was not taken back. `alone`: a
     sentence for whoever takes it back."""
     assert task.plan is not None
-    found = await _latest_first(world.ledger.action, task.plan)
+    found = await _latest_first(world, task.plan)
     back = [s for s, action in found if action.state is State.UNDONE]
     unknown = [s for s, action in found if action.state is State.UNKNOWN]
     rest = [s for s, _ in found if s not in [*back, *unknown, step]]
@@ -198,7 +203,7 @@ async def refresh_result(world: World, task: Task) -> bool:
     """While it is asked whether that was what they needed: its result says which steps were taken back, together or
     one by one. False: nothing comes after it."""
     assert task.plan is not None
-    found = await _latest_first(world.ledger.action, task.plan)
+    found = await _latest_first(world, task.plan)
     back = [step for step, action in found if action.state is State.UNDONE]
     told = _undone_names(task.plan, back)
     if back and len(back) == len(found):
@@ -210,7 +215,7 @@ async def refresh_result(world: World, task: Task) -> bool:
 
 async def taken_back(world: World, plan: Plan) -> str:
     """The steps that were taken back by now, as a sentence; "" where none was."""
-    found = await _latest_first(world.ledger.action, plan)
+    found = await _latest_first(world, plan)
     back = [step for step, action in found if action.state is State.UNDONE and step in plan.steps]
     return _undone_names(plan, back) if back else ""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gate.actions import claim_click, undo
-from gate.actions.button_press import Press, TaskPress
+from gate.actions.button_press import Press, PressResult, TaskPress
 from gate.rules.action import Ref
 from gate.rules.action_states import State
 from gate.rules.plans import is_taken_back
@@ -369,6 +370,30 @@ async def test_an_earlier_try_that_cannot_be_taken_back_is_named(stage: Scene):
     assert task.plan
     assert task.plan.undone.startswith("Taken back: step 2 (Write b.md). An earlier try of step 1 was not:")
     assert not is_taken_back(task)
+
+
+@pytest.mark.parametrize("then", [control.retry, control.skip_step])
+async def test_a_try_that_its_person_settled_after_the_end_keeps_no_later_step_from_being_taken_back(
+    stage: Scene, then: Callable[..., Awaitable[PressResult]]
+):
+    """It counted as what ended last, has no way back, and so nothing was taken back."""
+    stage.desk.notes |= {"b.md": "old b"}
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    stage.desk.behave = "well"
+    tried = steps(task)[0].action
+    stage.travel(60)
+    assert (await pressed(stage, then, on_pause(task))).ok
+    if await stage.ledger.pending(TEAM):
+        await confirmed(stage)
+    assert steps(await only(stage))[1].state is DONE
+    stage.travel(60)
+    await settled(stage, await stage.now(tried), happened=True)
+    assert (await pressed(stage, undo_all.undo_all, on_plan(await only(stage)))).ok
+    assert stage.desk.notes["b.md"] == "old b"
+    plan = (await only(stage)).plan
+    assert plan
+    assert plan.undone.startswith("Taken back: step 2 (Write b.md)")
 
 
 async def test_a_plan_that_is_changed_after_it_was_taken_back_says_what_it_does_since(stage: Scene):
