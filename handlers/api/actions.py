@@ -10,7 +10,7 @@ from gate.actions import claim_click, edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import OUTDATED, Press
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
 from gate.rules import access
-from gate.rules.access import Listed, TokenKind, may_read_held
+from gate.rules.access import Listed, Token, TokenKind, may_read_held
 from gate.rules.action import Action, Ref, Risk, Session
 from gate.rules.action_states import SETTLED, State
 from gate.rules.ids import derive_id
@@ -19,10 +19,12 @@ from gate.rules.planner_port import Call as Proposal
 from gate.rules.tool import InvalidAnswer
 from gate.rules.unreleased_results import redacted_action, redacted_undo
 from handlers.api import action_responses, models
+from handlers.api.ports import Services
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
 from handlers.api.token_turns import release_slot
 
 POLL = 0.05  # seconds
+LATEST = 50  # calls of an agent in which it is looked up who has said why not
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
 WITHDRAWN = "withdrawn by the agent “{name}”"
 
@@ -115,6 +117,18 @@ async def open_session(request: ApiRequest[Any], placed: Session, key: str, text
     return Session(placed.team, placed.channel, thread)
 
 
+async def advisers(services: Services, token: Token) -> frozenset[str]:
+    """Who else has said why not to one of the latest calls of an agent, or something about its result, as the agent is
+    told: what it proposes after that may be what they asked for."""
+    named = any(rule.approvers for rule in services.world.policy.rules)
+    if token.kind is not TokenKind.AGENT or not named:
+        return frozenset()
+    found = await services.pages.actions(token, pending=False, session=None, after="", limit=LATEST)
+    said = {one.decided_by for one in found.items if one.state is State.REJECTED and one.decision}
+    said |= {one.judged.by for one in found.items if one.judged and one.judged.comment}
+    return frozenset(said - {"", token.user})
+
+
 async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     """POST /actions. Without a session_id, a token has one thread per channel."""
     services, params, token = request.services, request.params, request.token
@@ -126,7 +140,9 @@ async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     )
     server, _, tool = params.tool.partition(".")
     proposal = Proposal(server, tool, params.arguments, Risk(params.risk_level), prose=params.why)
-    made = await prepare(services.world, CallRequest(action_id, session, token.user, proposal))
+    said = await advisers(services, token)
+    asked = CallRequest(action_id, session, token.user, proposal, instructed=said)
+    made = await prepare(services.world, asked)
     if isinstance(made, Prepared):
         return ApiResponse(partial(action_responses.proposed, token, made.action), 201)
     if isinstance(made, Answered):

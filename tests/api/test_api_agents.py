@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
+from gate.actions import claim_click
 from gate.actions.prepare import CallRequest, Prepared, prepare
 from gate.actions.reissue import reissue_by_press
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Session
 from gate.rules.action_states import State
+from gate.rules.approvers import Approvers
 from gate.rules.grants import Grant
 from gate.rules.planner_port import Call, CancelPending, Propose, ProposedStep, ProposePlan, Say
+from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, Task
 from gate.tasks import control, plan
@@ -422,6 +425,28 @@ async def test_an_agents_task_is_told_of_and_withdraws_no_undo_that_its_person_a
     await stage.play()
     assert stage.planner.script == []
     assert (await stage.now(undo.id)).state is State.PREPARED
+
+
+@pytest.mark.parametrize("way", ["over the API", "over MCP"])
+async def test_who_told_an_agent_why_not_does_not_confirm_alone_what_it_asks_for_next(
+    api: Api, way: str
+) -> None:
+    stage, agent = api.gate, await api.agent()
+    stage.rule(Rule("money", ("desk.write",), approvers=Approvers(users=frozenset({BEN}))))
+    made = (await agent.post("/actions", NEW, 201))["action"]["id"]
+    await stage.play()
+    wrong = stage.press(await stage.now(made), BEN, reason="Write “9999 to Ben” into pay.md instead")
+    assert (await claim_click.reject(stage.world, wrong)).ok
+    sent = {"path": "pay.md", "content": "9999 to Ben"}
+    if way == "over the API":
+        await agent.post("/actions", {"tool": "desk.write", "arguments": sent}, 201)
+    else:
+        async with connected(agent) as mcp:
+            await mcp.call_tool("desk__write", sent, meta=AT_ONCE)
+    await stage.play()
+    (action,) = await stage.ledger.pending(TEAM)
+    assert (await stage.confirm(action, BEN)).code == "not_allowed"
+    assert stage.desk.calls == []
 
 
 @pytest.mark.parametrize("tool", ["desk.write", "desk.look"])

@@ -132,7 +132,7 @@ async def test_who_said_what_is_to_be_done_does_not_confirm_it_alone(stage: Scen
         said = await yes(stage, action, BEN)
     assert (said.code, said.text) == (
         "not_allowed",
-        f"You said something in its thread that its planner was told, so <@{CLEO}> must confirm this.",
+        f"You said something that its planner or agent is told, so <@{CLEO}> must confirm this.",
     )
     assert (await yes(stage, action, CLEO)).code == "confirmed"
     assert wrote(stage) == ["a.md", "evil.md"]
