@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from gate.arguments.json_texts import BEGINS, DEEPEST_JSON, is_json, whole_number
 from gate.arguments.pattern_search import found_in_any_case, in_any_case
@@ -179,10 +180,10 @@ def _mapped(value: Json, steps: Sequence[str], change: Callable[[str], str]) -> 
 
 def ids_in_lists(names: Sequence[str], args: Json) -> Iterator[Json]:
     """The arguments with each entry in the place of a list of ids in one text, such as `OPS-1, HR-2`: servers leave out
-    what is empty in it."""
-    for name in names:
-        for entry in _entries(args.get(name)) if isinstance(args, Mapping) else ():
-            yield {**args, name: entry}
+    what is empty in it. Of more than are looked at, the first."""
+    if isinstance(args, Mapping):
+        each = ({**args, name: entry} for name in names for entry in _entries(args.get(name)))
+        yield from islice(each, MOST_NAMES)
 
 
 def too_many_ids(names: Sequence[str], args: Json) -> bool:

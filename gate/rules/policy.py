@@ -264,7 +264,7 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    if too_many_targets(spec.recipe.targets, args) or too_many_ids(spec.recipe.names_of_ids, args):
+    if too_many_targets(spec.recipe.targets, args):
         return _unclear(policy, spec, TOO_MANY)
     rules = matching_rules(policy, spec, args, matches)
     unclear = next((UNCLEAR[rule.name] for rule in rules if rule.name in UNCLEAR), None)
@@ -361,7 +361,8 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     found |= found_patterns(_patterns(rule for rule in others if not rule.always), words_inside)
     holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
     holding += [UNSEARCHED] if bounded and len(first) < len(texts) else []
-    if any(rule.schema for rule in others) and has_names_beyond(spec.recipe.targets, args):
+    beyond = any(rule.schema for rule in others) and has_names_beyond(spec.recipe.targets, args)
+    if beyond or too_many_ids(spec.recipe.names_of_ids, args):
         holding.append(BEYOND_SCHEMAS)
     return [*holding, BEYOND_SEARCH] if is_beyond_search(spec.recipe.targets, args) else holding
 

@@ -346,7 +346,7 @@ _ROWS: dict[str, Any] = {
 
 CARDS: dict[str, Card] = {
     # SQLite finds the names of tables, which a statement names, in any letters.
-    "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"], ids=["table"]),
+    "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"], ids=["sql"]),
     "describe_database": reading("Describe database", "Look at {args.path}", paths=["path"]),
     "deduplicate_records": reading(
         "Find duplicate records", "Find duplicates in {args.path}", paths=["path"]
