@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from gate.rules.action import Verdict
+from gate.rules.policy import Policy, Rule, decide
 from servers.data import server, sources
 from tests.servers.files import Ask, Clock, Mode, sha
-from tests.servers.gate_around_server import check_cards
+from tests.servers.gate_around_server import check_cards, gated
+from tools.mcp.schema import problems
 
 CLASSES = dict.fromkeys(
     "query_sqlite describe_database deduplicate_records summarize_anomalies preview_csv preview_write_sqlite "
@@ -266,3 +269,20 @@ async def test_the_server_runs_on_standard_input_and_output(tmp_path: Path) -> N
     async with Client(command, read_timeout_seconds=60) as client:
         found = await Ask(client)("query_sqlite", path="t.sqlite", sql="SELECT sum(id) FROM t")
     assert found["rows"] == [[6]]
+
+
+@pytest.mark.parametrize("table", ["salaries", "SALARIES", '"Salaries"'])
+async def test_a_rule_about_a_table_holds_for_it_in_any_letters(tmp_path: Path, table: str) -> None:
+    """SQLite finds it so."""
+    rule = Rule("r", ("data.*",), deny=True, texts=(r"\bsalaries\b",))
+    async with gated(tmp_path / "logs", "data", server([tmp_path])) as gate:
+        for sql, denied in ((f"SELECT * FROM {table}", True), ("SELECT 1" + ", 1" * 900, False)):
+            args = {"path": "a.sqlite", "sql": sql}
+            found = decide(
+                Policy("p", (rule,) if denied else ()),
+                gate.spec("query_sqlite"),
+                args,
+                "C1",
+                lambda s, v: not problems(s, v),
+            )
+            assert (found.verdict is Verdict.DENY) is denied

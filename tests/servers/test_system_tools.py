@@ -20,9 +20,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ImageContent, TextContent
 from PIL import Image
 
+from gate.rules.action import Verdict
+from gate.rules.policy import Policy, Rule, decide
 from servers.system import LARGEST, configured, grabbed, named, picture, server
 from tests.servers.files import Ask
 from tests.servers.gate_around_server import Gate, gated
+from tools.mcp.schema import problems
 
 # An application for tests: it writes down what it was started with, then waits to be closed.
 EDITOR = "import json, sys, time; open(sys.argv[1], 'w').write(json.dumps(sys.argv[2:])); time.sleep(60)"
@@ -160,3 +163,23 @@ def test_a_host_without_a_screen_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
     if sys.platform == "linux":
         with pytest.raises(ToolError, match="This host has no screen that can be seen"):
             grabbed()
+
+
+@pytest.mark.parametrize("name", ["editor", "Editor", "EDITOR"])
+@pytest.mark.parametrize("tool", ["open_application", "open_file_with"])
+async def test_a_rule_about_an_application_holds_for_it_in_any_letters(
+    tmp_path: Path, tool: str, name: str
+) -> None:
+    """Its server finds it so."""
+    own = Rule("r", ("system.*",), deny=True, schema={"properties": {"application": {"const": "editor"}}})
+    worded = Rule("r", ("system.*",), deny=True, texts=("^editor$",))
+    async with gate_over(tmp_path) as gate:
+        for rule in (own, worded):
+            found = decide(
+                Policy("p", (rule,)),
+                gate.spec(tool),
+                {"application": name},
+                "C1",
+                lambda s, v: not problems(s, v),
+            )
+            assert found.verdict is Verdict.DENY
