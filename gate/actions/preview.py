@@ -16,6 +16,7 @@ from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
+    COVERED,
     build,
     build_covered,
     build_without_reads,
@@ -113,6 +114,8 @@ async def make_preview(
         shown = make(spec, bound, capture, before)
         if decision.secret:
             shown = covered_by_facts(shown)
+            covered = (COVERED,) if read.covered and not read.reviewed else ()
+            shown = replace(shown, notes=tuple(dict.fromkeys([*covered, *shown.notes])))
         return PreviewResult(bound, capture, shown, private=read.private, decision=decision)
     except (PreviewReadFailed, TemplateError, BadArguments) as error:
         failed = next((found["text"] for found in read.found.values() if found["error"]), str(error))
