@@ -72,6 +72,7 @@ class Rule:
     channels: tuple[str, ...] = ()  # the only channels it may be used in
     ttl: float | None = None  # seconds
     private: bool = False
+    as_given: bool = False  # held against the arguments as they are written alone, as their server takes them
 
     def names(self, full_name: str, args: Json = None) -> bool:
         """Whether it is about calls of this tool; with arguments, also about this one because of their names."""
@@ -340,7 +341,7 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     with_ids = forms.with_ids(ids)
 
     def is_about(rule: Rule) -> bool:
-        if rule.name == ELSEWHERE[1]:  # its server takes them as they are
+        if rule.as_given:
             return rule.holds_any(spec.full_name, forms.given, matches)
         seen = forms.held_against(rule.schema, rule.texts, rule.spares_absolute_paths)
         return (
@@ -407,7 +408,8 @@ def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
     """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
     for found in spec.recipe.raises:
         texts, name = (found.text,) if found.text else (), ELSEWHERE[1] if found.elsewhere else "its recipe"
-        yield Rule(name, (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
+        rule = Rule(name, (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
+        yield replace(rule, as_given=found.elsewhere)
 
 
 def _only_reads(spec: ToolSpec, cls: CallClass) -> bool:

@@ -220,6 +220,13 @@ def test_another_path_of_a_file_is_refused_where_a_rule_names_it(
     assert judged(spec(file, tool), args, text("^(legal|/srv/hr)/")).rule == "leads elsewhere"
 
 
+def test_a_rule_of_the_operator_is_held_against_every_form_whatever_its_name() -> None:
+    own, args = spec("server-github", "get_file_contents"), {"owner": "a", "repo": "b", "path": "%68r/a.csv"}
+    named = Rule("leads elsewhere", ("*",), deny=True, schema={"properties": {"path": {"pattern": "^hr/"}}})
+    assert judged(own, dict(args), named).verdict is Verdict.DENY
+    assert judged(own, dict(args), replace(named, name="hr")).verdict is Verdict.DENY
+
+
 def test_lists_of_ids_are_counted_together() -> None:
     own, many = spec("server-github", "get_file_contents"), ",".join(f"o{number}" for number in range(360))
     found = judged(own, {"owner": many, "repo": many, "path": "a"}, text("^x$"))
