@@ -42,17 +42,12 @@ class Ids:
         dashes; None where they have none. Some servers take an object as JSON in a text, too."""
         if not self.ways or not isinstance(args, Mapping):
             return None
-        met = {
-            name: self._fold(name, args[name], bare)
-            for name in {way[0]: None for way in self.ways}
-            if name in args
-        }
+        names = dict.fromkeys(way[0] for way in self.ways if way[0] in args)
+        met = {name: self._fold(name, args[name], bare) for name in names}
         self.given.update(met)
-        return (
-            {**args, **{name: one for name, (one, _) in met.items()}}
-            if any(has for _, has in met.values())
-            else None
-        )
+        if not any(has_ids for _, has_ids in met.values()):
+            return None
+        return {**args, **{name: folded for name, (folded, _) in met.items()}}
 
     def _fold(self, name: str, value: Json, bare: bool) -> tuple[Json, bool]:
         """An argument with its ids in that form, and whether it has any."""

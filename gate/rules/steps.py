@@ -99,9 +99,8 @@ class StepRun:
     attempt: int = 1
     action: str = ""  # the action that it became; a fresh preview of it takes its place
     undo: str = ""  # the action that takes it back, once *Undo all* has come to it
-    tries: tuple[
-        Try, ...
-    ] = ()  # that are over: of them nothing else is left once the step begins anew, or goes
+    # Those before: of them nothing else is left once the step begins anew, or goes
+    tries: tuple[Try, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
