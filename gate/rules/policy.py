@@ -130,7 +130,6 @@ UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTR
 # Where nobody knows what the arguments say; where a rule wants more than the phrase that these ask for, it is refused
 BEYOND_SEARCH = Rule("more than is searched", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 BEYOND_SCHEMAS = Rule("more than schemas see", ("*",))  # which asks for nothing by itself
-UNCLEAR = {BEYOND_SEARCH.name: TOO_MANY, BEYOND_SCHEMAS.name: TOO_MANY, ELSEWHERE[1]: ELSEWHERE}
 
 
 def _spares_absolute(schema: Json, negated: bool = False) -> bool:
@@ -268,7 +267,7 @@ def decide(
     if too_many_targets(spec.recipe.targets, args):
         return _unclear(policy, spec, TOO_MANY)
     rules = matching_rules(policy, spec, args, matches)
-    unclear = next((UNCLEAR[rule.name] for rule in rules if rule.name in UNCLEAR), None)
+    unclear = next(filter(None, map(_why_unclear, rules)), None)
     others = () if any(one.deny for one in rules) else policy.rules
     if unclear and any(one.asks_more_than_a_phrase and one.names(spec.full_name) for one in others):
         return _unclear(policy, spec, unclear)
@@ -302,6 +301,13 @@ def decide(
         secret=secret is not None,
         reads=reads,
     )
+
+
+def _why_unclear(rule: Rule) -> tuple[str, str] | None:
+    """Why rules cannot be held against what the arguments say, where that is what this one tells."""
+    if rule.as_given:
+        return ELSEWHERE
+    return TOO_MANY if rule in (BEYOND_SEARCH, BEYOND_SCHEMAS) else None
 
 
 def _unclear(policy: Policy, spec: ToolSpec, why: tuple[str, str]) -> Decision:

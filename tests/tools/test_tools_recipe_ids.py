@@ -225,6 +225,9 @@ def test_a_rule_of_the_operator_is_held_against_every_form_whatever_its_name() -
     named = Rule("leads elsewhere", ("*",), deny=True, schema={"properties": {"path": {"pattern": "^hr/"}}})
     assert judged(own, dict(args), named).verdict is Verdict.DENY
     assert judged(own, dict(args), replace(named, name="hr")).verdict is Verdict.DENY
+    for name in ("leads elsewhere", "more than is searched", "more than schemas see"):
+        private = replace(named, name=name, deny=False, private=True)
+        assert judged(own, {**args, "path": "hr/a.csv"}, private).verdict is Verdict.RUN
 
 
 def test_lists_of_ids_are_counted_together() -> None:
