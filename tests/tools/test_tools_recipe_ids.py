@@ -197,11 +197,84 @@ def test_names_beyond_those_that_have_forms_are_refused_where_a_rule_has_a_schem
     assert judged(other, {"keys": keys}, text("^nothing$")).verdict is Verdict.CONFIRM
 
 
-@pytest.mark.parametrize("name", ["@{-1}", "refs/heads/main", "heads/main", "main^0", "main~0", "@"])
+OTHER_NAMES = [
+    "@{-1}",
+    "refs/heads/main",
+    "heads/main",
+    "main^0",
+    "main~0",
+    "@",
+    "HEAD",
+    "tags/main",
+    "1f3870be",
+]
+
+
+@pytest.mark.parametrize("name", [*OTHER_NAMES, "v1-3-g1f3870b", "main^{}", "main@{0}", "ma in"])
 def test_another_name_of_a_branch_is_refused_where_a_rule_names_it(name: str) -> None:
     own, args = spec("server-git", "git_checkout"), {"repo_path": "/r", "branch_name": name}
     assert judged(own, dict(args), rule(branch_name={"const": "main"})).rule == "leads elsewhere"
     assert judged(own, dict(args), Rule("r", ("other.*",), deny=True)).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "name", ["feature/x", "größe", "fix-#12", "user@work", "release-1.2", "ветка", "機能"]
+)
+def test_the_usual_name_of_a_branch_is_refused_by_no_rule_about_another(name: str) -> None:
+    switched = {"repo_path": "/r", "branch_name": name}
+    found = judged(spec("server-git", "git_checkout"), dict(switched), rule(branch_name={"const": "main"}))
+    assert found.verdict is Verdict.CONFIRM
+    for file, of in (("server-github", "branch"), ("github-mcp-server", "ref")):
+        args: dict[str, Json] = {"owner": "a", "repo": ".github", "path": "c", of: name.replace("#", "")}
+        assert judged(spec(file, "get_file_contents"), args, rule(**{of: {"const": "main"}})).verdict is (
+            Verdict.RUN
+        )
+
+
+@pytest.mark.parametrize(
+    "name", ["heads/pay", "refs/heads/pay", "pay@{0}", "pay^{}", "pay^0", "x..heads/pay"]
+)
+@pytest.mark.parametrize(("tool", "of"), [("git_show", "revision"), ("git_diff", "target")])
+def test_another_name_of_a_revision_is_refused_where_a_rule_names_it(tool: str, of: str, name: str) -> None:
+    own, args = spec("server-git", tool), {"repo_path": "/r", of: name}
+    assert judged(own, dict(args), rule(**{of: {"const": "pay"}})).rule == "leads elsewhere"
+    for usual in ("HEAD~1", "main", "v1.2"):
+        assert judged(own, {**args, of: usual}, rule(**{of: {"const": "pay"}})).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize("path", ["/srv/prod/.git", "/srv/prod/.GIT/", "/srv/prod/.git/worktrees/a"])
+def test_the_folder_of_git_is_refused_where_a_rule_names_the_repository(path: str) -> None:
+    """`git.Repo(path)` takes it for the repository around it."""
+    for tool in ("git_commit", "git_status"):
+        args: dict[str, Json] = {"repo_path": path, "message": "m"}
+        args = {name: value for name, value in args.items() if tool == "git_commit" or name == "repo_path"}
+        assert judged(spec("server-git", tool), args, rule(repo_path={"const": "/srv/prod"})).rule == (
+            "leads elsewhere"
+        )
+    bare: dict[str, Json] = {"repo_path": "/srv/prod.git"}
+    assert (
+        judged(spec("server-git", "git_status"), bare, rule(repo_path={"const": "/x"})).verdict is Verdict.RUN
+    )
+
+
+PROJECTS = [
+    ("jira_get_project_issues", "project_key", "10000"),
+    ("jira_link_to_epic", "epic_key", "10001"),
+    ("jira_create_issue_link", "inward_issue_key", "10001"),
+    ("jira_search", "projects_filter", "WEB,10000"),
+    ("jira_search", "projects_filter", '["10000"]'),
+]
+
+
+@pytest.mark.parametrize(("tool", "name", "said"), PROJECTS)
+def test_a_project_or_an_issue_by_its_number_is_refused_where_a_rule_names_its_key(
+    tool: str, name: str, said: str
+) -> None:
+    own, others = spec("mcp-atlassian", tool), {"jql": "x"} if tool == "jira_search" else {}
+    others = {other: "A-1" for other in own.schema["required"] if other != name} | others
+    for key, refused in ((said, True), ("WEB-7" if "," not in said else "WEB,DOCS", False)):
+        found = judged(own, {**others, name: key}, rule(**{name: {"const": "PAY"}}))
+        assert (found.rule == "leads elsewhere") is refused
 
 
 PLACES: list[tuple[str, str, dict[str, Json]]] = [
@@ -231,8 +304,8 @@ def test_a_rule_of_the_operator_is_held_against_every_form_whatever_its_name() -
 
 
 def test_lists_of_ids_are_counted_together() -> None:
-    own, many = spec("server-github", "get_file_contents"), ",".join(f"o{number}" for number in range(360))
-    found = judged(own, {"owner": many, "repo": many, "path": "a"}, text("^x$"))
+    own, many = spec("mcp-atlassian", "jira_search"), ",".join(f"O-{number}" for number in range(360))
+    found = judged(own, {"issue_keys": many, "projects_filter": many, "jql": "y"}, text("^x$"))
     assert (found.verdict, found.rule) == (Verdict.DENY, "too many names")
 
 
@@ -292,8 +365,23 @@ ELSEWHERE: list[tuple[str, str, str]] = [
         "x/./main",
         "//main",
         "agent/%2e%2e/main",
+        "main ",
+        "ma\u200bin",
+        "main.",
+        "main%00",
+        "main;x",
     )
-] + [("repo", "get_file_contents", repo) for repo in ("./payroll", "payroll?", "x/../payroll", "payroll#")]
+] + [
+    ("repo", "get_file_contents", repo)
+    for repo in (
+        "./payroll",
+        "payroll?",
+        "x/../payroll",
+        "payroll#",
+        "payroll.git",
+        "payr\u00f6ll",
+    )
+]
 
 
 @pytest.mark.parametrize("how", [{"deny": True}, {"approvers": Approvers(needed=2)}, {"private": True}])
