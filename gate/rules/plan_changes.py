@@ -50,7 +50,7 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
     ids: list[str] = []
     steps = list[Step]()
     named = {one.step for one in proposed}
-    tried = {one.name for step in old.values() for one in step.run.tries}
+    tried = _tried(old.values())
     for one in proposed:
         before = old.get(one.step)
         if before is not None and before.is_finished:  # it is done: naming it again does not do it again
@@ -61,9 +61,14 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
             before = _same_tried(old, {*named, *ids}, _new("", one, refs))
         last += before is None
         ids.append(before.id if before else f"s{last}")
-        steps.append(_kept(before, one, refs) if before else _new(ids[-1], one, refs, tried))
+        steps.append(_kept(before, one, refs, tried) if before else _new(ids[-1], one, refs, tried))
     left = (step for step in old.values() if step.is_finished or step.id not in ids)
     return (*_over(left), *steps), last
+
+
+def _tried(steps: Iterable[Step]) -> set[str]:
+    """The tools of all tries of these steps that ran, or may have."""
+    return {one.name for step in steps for one in step.run.tries}
 
 
 def _over(steps: Iterable[Step]) -> Iterator[Step]:
@@ -109,12 +114,13 @@ def _new(step_id: str, one: ProposedStep, refs: Mapping[str, str], tried: Contai
     return Step(id=step_id, title=clipped(one.title.strip(), TITLE), call=called, ask=one.ask, run=run)
 
 
-def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
-    """A step of the plan before, as it is proposed now. One that was begun is begun anew. A planner that knows all
-    arguments may quote them in a title, so one that is not for everybody keeps its own."""
-    fresh = _new(before.id, one, refs)
+def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str], tried: Container[str]) -> Step:
+    """A step of the plan before, as it is proposed now. One that was begun is begun anew, and one that has another call
+    now counts as tried as a new one does. A planner that knows all arguments may quote them in a title, so one that is
+    not for everybody keeps its own."""
+    fresh = _new(before.id, one, refs, tried)
     same = (fresh.server, fresh.tool, fresh.args) == (before.server, before.tool, before.args)
-    step = before if same and not refs else replace(with_call(before, fresh.call), heard=None)
+    step = before if same and not refs else replace(_with_other_call(before, fresh.call, tried), heard=None)
     step = replace(
         step,
         title=(is_shown_in_thread(before) and fresh.title) or before.title,
@@ -122,6 +128,14 @@ def _kept(before: Step, one: ProposedStep, refs: Mapping[str, str]) -> Step:
         preflight=replace(before.preflight, rules=""),
     )
     return step if before.state is StepState.WAITING else new_attempt(step)
+
+
+def _with_other_call(step: Step, call: StepCall, tried: Container[str]) -> Step:
+    """The step with another call, which may be one of those that were tried once more: then no approval of the plan
+    covers it."""
+    attempt = max(step.attempt, 2) if f"{call.server}.{call.tool}" in tried else step.attempt
+    step = with_call(step, call)
+    return replace(step, run=replace(step.run, attempt=attempt))
 
 
 def begun_anew(plan: Plan) -> Plan:
@@ -146,7 +160,8 @@ def apply_changes(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]
         raise BadChange("Nothing would be left of the plan. To give it up, press *Cancel*.")
     order = _ordered(plan, left, stay, asked)
     over = _over(step for step in plan.steps if step not in stay)
-    steps = (*over, *(_changed(step, asked.get(step.id)) for step in order))
+    tried = _tried(plan.steps)
+    steps = (*over, *(_changed(step, asked.get(step.id), tried) for step in order))
     for step, name in out_of_order(steps):
         raise BadChange(
             f"Step {place(plan, step)} takes its `{name}` from a step that would not come before it any more.",
@@ -207,7 +222,7 @@ def _ordered(
     return order
 
 
-def _changed(step: Step, change: StepChange | None) -> Step:
+def _changed(step: Step, change: StepChange | None, tried: Container[str]) -> Step:
     if change is None:
         return step
     step = replace(step, ask=change.ask, note=clipped(change.note.strip(), NOTE))
@@ -217,7 +232,7 @@ def _changed(step: Step, change: StepChange | None) -> Step:
         raise BadChange(BEGUN, step.id)
     args = dict(change.args)
     refs = {name: template for name, template in step.refs.items() if name not in args}
-    return without_preview(with_call(step, replace(step.call, args=args, refs=refs)))
+    return without_preview(_with_other_call(step, replace(step.call, args=args, refs=refs), tried))
 
 
 def without_preview(step: Step) -> Step:

@@ -646,6 +646,30 @@ async def test_a_call_of_unknown_outcome_that_was_left_out_asks_for_itself_when_
     assert (await waiting(stage)).state is State.PREPARED
 
 
+@pytest.mark.parametrize("how", ["for a step that waits", "the other way round", "by a person"])
+async def test_a_call_of_unknown_outcome_that_another_step_takes_over_asks_for_itself(stage: Scene, how: str):
+    task = await planned(stage, write("a.md"), write("b.md"))
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, task)
+    stage.desk.behave = "well"
+    first, second = (step.id for step in steps(task))
+    again = replace(write("a.md"), step=second)
+    proposed = {
+        "for a step that waits": [again],
+        "the other way round": [replace(write("b.md"), step=first), again],
+        "by a person": [keep(steps(task)[1])],
+    }
+    stage.planner.script[:] = [proposes(*proposed[how])]
+    assert (await pressed(stage, flow.replan, on_plan(task, text="again"))).ok
+    if how == "by a person":
+        other = StepChange(second, 1, args={"path": "a.md", "content": "new"})
+        assert (await pressed(stage, flow.modify, on_plan(await only(stage)), [other])).ok
+    assert (await pressed(stage, flow.approve_all, on_plan(await only(stage)))).ok
+    while b"a.md" not in (await waiting(stage)).args:
+        await confirmed(stage)
+    assert wrote(stage).count("a.md") == 1
+
+
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
     task = await approved(both, await planned(both, write("a.md", ask=True)))
     said = Incoming("k1", both.session, ANN, "hurry up", "4100000000.0", False)
