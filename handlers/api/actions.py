@@ -23,7 +23,7 @@ from handlers.api.ports import Services
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
 from handlers.api.token_turns import release_slot
 
-POLL = 0.05  # seconds
+FIRST_LOOK, LONGEST_GAP = 0.05, 1.0  # seconds
 LATEST = 50  # calls of an agent in which it is looked up who has said why not
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
 WITHDRAWN = "withdrawn by the agent “{name}”"
@@ -200,14 +200,16 @@ async def confirm(request: ApiRequest[models.Confirm]) -> ApiResponse:
 
 
 async def _wait_for_end(request: ApiRequest[Any], seconds: float) -> None:
+    """Until it is over, as people wait: the longer it takes, the less often it is read, as each time costs others."""
     world, waited = request.world, 0.0
     release_slot()
     while waited < seconds:
         now = await world.ledger.action(request.id)
         if now is None or now.state in SETTLED or now.state in (State.UNKNOWN, State.PREPARED):
             return
-        await world.clock.sleep(POLL)
-        waited += POLL
+        gap = min(max(FIRST_LOOK, waited / 4), LONGEST_GAP, seconds - waited)
+        await world.clock.sleep(gap)
+        waited += gap
 
 
 async def cancel(request: ApiRequest[models.Cancel]) -> ApiResponse:

@@ -395,3 +395,21 @@ async def test_an_admin_withdraws_for_others(api: Api) -> None:
     cleo = await api.client(user=CLEO)
     await cleo.post(f"/actions/{action['id']}/cancel", {})
     assert (await api.gate.now(action["id"])).decided_by == CLEO
+
+
+async def test_who_waits_for_the_end_of_a_call_reads_it_less_often_the_longer_it_takes(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look reads the whole call: 600 of them in 30 seconds, by twenty at once, delayed others thirteen times."""
+    gaps: list[float] = []
+
+    async def sleep(_: object, seconds: float) -> None:
+        gaps.append(seconds)
+        await asyncio.sleep(0)
+
+    action, ann = await proposed(api, await api.agent()), await api.client(user=ANN)
+    monkeypatch.setattr(type(api.gate.world.clock), "sleep", sleep)
+    told = await ann.post(f"/actions/{action['id']}/confirm", seen(action, wait=30))
+    looked = [gap for gap in gaps if gap <= 1]
+    assert (len(looked) < 60, looked[0], sum(looked)) == (True, 0.05, pytest.approx(30))
+    assert told["status"] in {"approved", "executing"}
