@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from weakref import finalize
 
 from servers.email import mailboxes
 from servers.email.mailboxes import Facts, Letter
 from servers.email.words import TEXTS, Term, Wanted
+from servers.filesystem import disk
 from servers.filesystem.listing import Budget
 from servers.filesystem.paths import shown
 
 SEARCHED = 4 << 20  # bytes of a message that are searched
 SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
+# Letters, and terms, that the index is asked for: it goes through the places of each three letters, and there may be
+# millions. In what it finds, the rest is looked for.
+LOOKED_UP, MOST_LOOKED_UP = 6, 4
 _LISTED = ("date", "sender", "subject")  # what a list says of a message
 _SCHEMA = f"""PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT,
@@ -47,7 +51,7 @@ class Index:
         with self._lock:
             self._forget(named, budget)
             left = self._take_in(named, budget, wrong)
-            rows = self._base.execute(*_query(wanted.terms)).fetchall()
+            rows = [*self._holding(wanted.terms)]
             wrong += [why for name, why in self._base.execute(_BAD) if name in named]
             partly = sum(name in named for (name,) in self._base.execute(_PARTLY))
             unread = sum(name in named for (name,) in self._base.execute(_NAMED))
@@ -61,6 +65,12 @@ class Index:
             budget.spent = f"{left:,} of {len(named):,} messages are not read yet: search again to go on."
         found = [(named[name], json.loads(facts)) for name, facts in rows if name in named]
         return [(letter, facts) for letter, facts in found if wanted.in_time(facts["date"])]
+
+    def _holding(self, terms: Sequence[Term]) -> Iterator[tuple[str, str]]:
+        """The names and the facts of the messages that hold all of these."""
+        for name, facts in self._base.execute(*_query(terms)):
+            disk.unless_given_up()
+            yield name, facts
 
     def _forget(self, named: Mapping[str, Letter], budget: Budget) -> None:
         """Take out what is changed or gone. What is in a mailbox that was not looked at stays."""
@@ -110,10 +120,11 @@ _BAD = "SELECT name, wrong FROM letter WHERE wrong IS NOT NULL"
 def _query(terms: Sequence[Term]) -> tuple[str, list[str]]:
     """The statement for the messages that hold all of these, and its parameters."""
     long = [term for term in terms if len(term.words) >= SHORTEST]
-    short = [term for term in terms if len(term.words) < SHORTEST]
-    conditions = ["letter.wrong IS NULL", *(["word MATCH ?"] if long else []), *map(_holds, short)]
-    match = " AND ".join(f"{{{' '.join(term.texts)}}} : {_quoted(term.words)}" for term in long)
-    given = [*([match] if long else []), *(term.words for term in short for _ in term.texts)]
+    asked = sorted(long, key=lambda term: len(term.words), reverse=True)[:MOST_LOOKED_UP]
+    rest = [term for term in terms if term not in asked or len(term.words) > LOOKED_UP]
+    conditions = ["letter.wrong IS NULL", *(["word MATCH ?"] if asked else []), *map(_holds, rest)]
+    match = " AND ".join(f"{{{' '.join(term.texts)}}} : {_quoted(term.words[:LOOKED_UP])}" for term in asked)
+    given = [*([match] if asked else []), *(term.words for term in rest for _ in term.texts)]
     tables = "letter JOIN word ON word.rowid = letter.id" if terms else "letter"
     return f"SELECT letter.name, letter.facts FROM {tables} WHERE {' AND '.join(conditions)}", given
 
