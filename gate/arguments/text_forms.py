@@ -72,6 +72,7 @@ WEB = re.compile(r"(https?|wss?|ftp):[/\\]*|[/\\]{2}", re.IGNORECASE)  # as brow
 HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]{0,5}))?")
 LONGEST_HOST, LONGEST_LABEL = 253, 63  # characters of a name and of its parts (RFC 1035)
 LABELS = re.compile("[.\u3002]")
+IN_ASCII = re.compile(r"\bxn--([a-z0-9-]{1,59})(?![a-z0-9-])", re.IGNORECASE)
 MOST_ADDRESSES = 2_001  # of mail in one text: more than a call may have
 # A text may become this long when it is composed, and else this many times as long: U+FDFA alone becomes 18 characters.
 ALWAYS_COMPOSED, MOST_COMPOSED = 2_000, 2
@@ -313,7 +314,10 @@ def text_variants(text: str) -> tuple[str, ...]:
 
 def other_variants(text: str) -> tuple[str, ...]:
     """Those of them that are no paths."""
-    return tuple(dict.fromkeys((*web_address(text), *(address(text) if "@" in text or "=?" in text else ()))))
+    webs = web_address(text)
+    spelled = [_with_own_letters(one) for one in (text, *webs)]
+    mails = address(text) if "@" in text or "=?" in text else ()
+    return tuple(one for one in dict.fromkeys((*webs, *spelled, *mails)) if one != text)
 
 
 @Remembered
@@ -413,7 +417,8 @@ def _url(text: str) -> str:
 @Remembered
 def address(text: str) -> tuple[str, ...]:
     """The mail addresses in a text in their canonical form: no display names, comments and blanks, the host in lower
-    case and ASCII. Blanks and brackets may stand between addresses as well, so both readings count."""
+    case and ASCII, and in its own letters. Blanks and brackets may stand between addresses as well, so both readings
+    count."""
     decoded = _without_encoded_words(text)
     if "@" not in visible_text(decoded):
         return ()
@@ -422,10 +427,11 @@ def address(text: str) -> tuple[str, ...]:
     bares = dict.fromkeys(map(_without_comments, plains))
     readings = dict.fromkeys((*bares, *(AROUND_SIGNS.sub("", bare) for bare in bares), *plains))
     matches = dict.fromkeys(match.groups() for one in readings for match in MAILBOX.finditer(one))
-    found = (
+    found = [
         f"{QUOTED_NAME.sub(UNQUOTED, name)}@{_host(host)}" for name, host in islice(matches, MOST_ADDRESSES)
-    )
-    return tuple(one for one in dict.fromkeys(found) if one != text)
+    ]
+    spelled = map(_with_own_letters, found)
+    return tuple(one for one in dict.fromkeys((*found, *spelled)) if one != text)
 
 
 def _without_comments(text: str) -> str:
@@ -472,6 +478,24 @@ def _ascii_host(host: str) -> str:
         return host.encode("idna").decode("ascii")
     except UnicodeError:
         return host
+
+
+def _with_own_letters(text: str) -> str:
+    """The text with the parts of hosts that are written in ASCII for other letters in these (RFC 3492)."""
+    return (
+        IN_ASCII.sub(lambda found: _own_letters(found[1]) or found[0], text)
+        if "xn--" in text.lower()
+        else text
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _own_letters(label: str) -> str:
+    """The letters that a part of a host stands for; "" where it stands for none."""
+    try:
+        return label.encode("ascii").decode("punycode").lower()
+    except UnicodeError:
+        return ""
 
 
 def identifier(text: str) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ RULES = (
     Rule("no metadata", ("*",), deny=True, texts=(r"^https?://169\.254\.169\.254(/|$)",)),
     Rule("no intranet", ("*",), deny=True, texts=(r"^https?://internal\.corp(/|:|$)",)),
     Rule("no rivals", ("*",), deny=True, texts=(r"@evil\.com$",)),
+    Rule("own letters", ("*",), deny=True, texts=(r"(^|@|//)(bücher|straße)\.de(/|$)",)),
     Rule("hands off", ("*",), deny=True, texts=(r"(^|/)ledger\.db$",)),
     Rule("not in Europe", ("*",), deny=True, texts=(r"^eu-",)),
 )
@@ -474,7 +475,14 @@ def test_a_small_text_or_one_of_ordinary_letters_may_grow(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a@\u00fc " * 12_000, ("a@" + "\u00fc" * 250 + " ") * 120, "\u0390" * 32_000]
+    "text",
+    [
+        "a@\u00fc " * 12_000,
+        ("a@" + "\u00fc" * 250 + " ") * 120,
+        "\u0390" * 32_000,
+        "a@xn--bcher-kva.de " * 3_000,
+        "xn--" * 16_000,
+    ],
 )
 def test_no_host_or_letter_takes_long_to_be_folded(text: str) -> None:
     fresh = (
@@ -537,3 +545,19 @@ def test_an_address_of_numbers_keeps_its_colons() -> None:
 
 def test_a_byte_order_mark_before_an_address_is_left_out_as_programs_of_typescript_do() -> None:
     assert judged({"at": "\ufeffhttp://internal.corp/x"}).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("host", ["bücher.de", "xn--bcher-kva.de", "XN--BCHER-KVA.DE", "xn--strae-oqa.de"])
+def test_a_host_is_judged_in_its_own_letters_where_it_is_written_in_ascii(host: str) -> None:
+    for written in (f"x@{host}", f"Ann <x@{host}>"):
+        assert judged({"to": written}).rule == "own letters"
+        assert judged({"to": written}, Targets(addresses=("to",))).rule == "own letters"
+    for written in (host.lower(), f"https://{host}/a", f"https://u@{host}:443/"):
+        assert judged({"at": written}).rule == "own letters"
+
+
+@pytest.mark.parametrize(
+    "host", ["xn--bcher-kvb.de", "xn--", "xn--bücher.de", "xn--" + "9" * 59 + ".de", "xn--a.de"]
+)
+def test_another_host_in_ascii_is_not_refused(host: str) -> None:
+    assert judged({"to": f"x@{host}"}).verdict is Verdict.RUN
