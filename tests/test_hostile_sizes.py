@@ -200,6 +200,19 @@ def test_a_text_of_many_names_beside_very_many_values_is_refused_without_work(be
     assert found[0].rule == "too many names"
 
 
+@pytest.mark.parametrize("beside", [[], {}, [0], {"a": 0}])
+def test_some_names_beside_very_many_lists_or_objects_are_refused_without_work(beside: Json) -> None:
+    """They were counted as numbers, and took four times as long: 1.5 s for 28 KB."""
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name="list_items")
+    names = ("".join(f"|.env{end}{number}" for number in range(50)) for end in "123")
+    found = []
+    run = lambda: found.append(  # noqa: E731
+        decide(policy, spec, {"owner": next(names), "n": [beside] * 9_000}, "C1", lambda *_: False)
+    )
+    assert seconds(run, 3, LIMIT) < LIMIT
+    assert found[0].rule == "too many names"
+
+
 def test_a_table_of_numbers_beside_a_path_is_not_too_much() -> None:
     args: dict[str, Json] = {"path": "./Reports (old)/q3.csv", "rows": [["a b", 1, 2.5, None]] * 4_000}
     assert not too_many_targets(None, args)

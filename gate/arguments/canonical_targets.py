@@ -33,7 +33,9 @@ from gate.rules.templates import TemplateError, expand
 
 # Characters of one target that a read reports, as of a path, and of all those that are not plain
 LONGEST_REPORTED, MOST_REPORTED, MOST_NAMES_REPORTED = 4_096, 64 * 1024, 3_000
-PER_PLACE = 3  # values that are no texts, which take as long to be copied and gone over as one text
+# Values that are no texts, of which so many take as long to be copied and gone over as one text; for how many a list or
+# an object counts, also an empty one.
+PER_PLACE, OF_A_LIST = 3, 4
 REPORTED, NAMED = "reported targets", "named targets"  # in place of an argument's name
 # Arguments that hold words, where a tool does not declare its targets.
 PROSE = frozenset(
@@ -230,11 +232,12 @@ def _arguments_of(targets: Targets) -> set[str]:
 
 
 def _count_without_texts(value: Json) -> int:
-    """How many values there are in it that are no texts, at any depth: they are copied with what stands beside them."""
+    """How many values there are in it that are no texts, at any depth, a list or object as several: each is copied with
+    what stands beside it."""
     left, count = [value], 0
     while left:
         one = left.pop()
-        count += not isinstance(one, str)
+        count += OF_A_LIST if isinstance(one, Mapping | list) else not isinstance(one, str)
         if isinstance(one, Mapping):
             left += one.values()
         elif isinstance(one, list):
