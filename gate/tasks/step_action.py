@@ -196,10 +196,12 @@ def under_way(tx: Tx, task: Task, action: Action | None) -> PressResult | None:
 def with_try(step: Step, action: Action | None) -> Step:
     """The step that is to begin anew, or to go, with a note of the try that this was, where it may have changed
     something."""
-    if action is None or action.state not in MAY_HAVE_RUN or action.cls is CallClass.READ:
+    if action is None:
         return step
-    known = [one for one in step.run.tries if one.action != action.id]
-    return replace(step, run=replace(step.run, tries=(*known, Try(action.id, action.name))))
+    tries = [one for one in step.run.tries if one.action != action.id]
+    if action.state in MAY_HAVE_RUN and action.cls is not CallClass.READ:
+        tries.append(Try(action.id, action.name))
+    return replace(step, run=replace(step.run, tries=tuple(tries)))
 
 
 async def withdraw_begun(tx: Tx, task: Task, user: str, why: str) -> Task | PressResult:
@@ -266,8 +268,9 @@ def failure_text(plan: Plan, step: Step, action: Action) -> tuple[PauseReason, s
 
 
 def failed_step(plan: Plan, step: Step, action: Action) -> Step:
-    """The step, failed because of that."""
+    """The step, failed because of that. Nothing is begun anew of a reply, so a step of one keeps a note of its try."""
     step = judged(step, action.private)
+    step = with_try(step, action) if step.origin else step
     text = failure_text(plan, step, action)[1]
     said = f"It was {action.state}{_reason(action)}"
     return plans.with_failure(step, said if text.startswith("<@") else text)

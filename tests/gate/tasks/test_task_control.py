@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from gate.actions import claim_click, execute, reissue
+from gate.actions import claim_click, execute, reissue, result_review
 from gate.actions.button_press import TaskPress
 from gate.rules.action import CallClass, Ref
 from gate.rules.action_states import State
 from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep, Say
-from gate.rules.reviews import Phase
+from gate.rules.reviews import Phase, Review
 from gate.rules.task import Assessment, PauseReason, StepState, StopRequest
 from gate.rules.task_states import TaskState as S
 from gate.rules.tool import Recipe
-from gate.tasks import control, steer, step_action, step_review, task_runner
+from gate.tasks import control, feedback, steer, step_action, step_review, task_runner
 from gate.tasks import plan as flow
 from gate.tasks.plan import AS_IT_WAS, StepChange
 from tests.gate.gate_setup import ANN, BEN, BOT, DORA, GIL, SAM, TEAM, Scene
@@ -668,6 +668,35 @@ async def test_a_call_of_unknown_outcome_that_another_step_takes_over_asks_for_i
     while b"a.md" not in (await waiting(stage)).args:
         await confirmed(stage)
     assert wrote(stage).count("a.md") == 1
+
+
+@pytest.mark.parametrize("path", ["a.md", "./a.md"])
+@pytest.mark.parametrize("how", ["at once", "after feedback", "its result was rejected"])
+async def test_a_simple_call_that_ran_or_may_have_asks_for_itself_in_the_plan_after_it(
+    stage: Scene, path: str, how: str
+):
+    """The request became a plan with the same call, and Approve all covered it."""
+    stage.planner.follows = True
+    if how == "its result was rejected":
+        review = Review("r", Phase.AFTER, ("desk.write",))
+        stage.world = replace(stage.world, policy=replace(stage.world.policy, reviews=(review,)))
+    says = [Say("I do not know.")] if how == "after feedback" else []
+    call = Call("desk", "write", {"path": "a.md", "content": "new"})
+    stage.planner.script += [Propose((call,)), *says, proposes(write(path), write("b.md", ask=True))]
+    await stage.say("write it")
+    action = await waiting(stage)
+    stage.desk.behave = "breaks the line" if "rejected" not in how else "well"
+    await confirmed(stage, action)
+    stage.desk.behave = "well"
+    task = await only(stage)
+    if how == "after feedback":
+        press = replace(on_pause(task, text="b.md is missing"), ref=Ref(task.id, task.ends, "0"))
+        assert (await pressed(stage, feedback.needs_changes, press)).ok
+    elif how == "its result was rejected":
+        again = stage.press(await stage.now(action.id), ANN, reason="not like that")
+        assert (await pressed(stage, result_review.reject, again)).ok
+    assert (await pressed(stage, flow.approve_all, on_plan(await only(stage)))).ok
+    assert (wrote(stage), b"a.md" in (await waiting(stage)).args) == (["a.md"], True)
 
 
 async def test_an_instruction_and_a_stop_at_once(both: Scene):
