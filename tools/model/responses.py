@@ -41,6 +41,7 @@ NOT_SEARCHED = (
     f"Not done: a response may search {MOST_SEARCHES} times. Search again where something is still missing."
 )
 NOT_DONE = "Not done: another call of the same response could not be used. Make all of them again."
+NOT_AGAIN = "refused: {why}, and is not asked again. Say so, or do something else."
 EMPTY_RESPONSE = (
     "There was neither text nor a call in your response. Say something to the requester, or call a tool."
 )
@@ -155,6 +156,7 @@ class ResponseReader:
             control.name, control.args, self._inputs.tools, pending, (brief.done, brief.left)
         )
         if isinstance(reply, ProposePlan):
+            self._require_not_denied(reply)
             return replace(reply, note=self._prose(reply.note or message.text))
         texts = [one.text for one in reply.questions] if isinstance(reply, Clarify) else []
         if any(not self._supported(text) for text in texts):
@@ -191,8 +193,14 @@ class ResponseReader:
         except InvalidCall as error:
             return str(error)
         if call_key(call) in self._denied:
-            return f"refused: {self._denied[call_key(call)]}, and is not asked again. Say so, or do something else."
+            return NOT_AGAIN.format(why=self._denied[call_key(call)])
         return call
+
+    def _require_not_denied(self, plan: ProposePlan) -> None:
+        """Raises InvalidCall where a step makes a call to which somebody said no before."""
+        for number, step in enumerate(plan.steps, 1):
+            if call_key(step.call) in self._denied:
+                raise InvalidCall(f"Step {number}: {NOT_AGAIN.format(why=self._denied[call_key(step.call)])}")
 
     def _prose(self, text: str) -> str:
         """The text beside a proposal; none where it claims what has not happened."""

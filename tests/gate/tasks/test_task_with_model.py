@@ -109,6 +109,28 @@ async def test_a_rejection_reaches_it_with_its_reason_and_the_same_call_is_not_a
     assert (await stage.now(waiting.id)).state is State.REJECTED
 
 
+async def test_a_call_that_was_rejected_is_not_asked_again_as_a_step_of_a_plan(stage: Scene) -> None:
+    steps = [
+        {"tool": "desk__write", "title": f"Write {path}", "arguments": {"path": path, "content": "new"}}
+        for path in ("a.md", "b.md")
+    ]
+
+    def script(heard: Heard) -> Answer:
+        return [calls(WRITE), calls(("propose_plan", {"steps": steps})), says("I leave it.")][
+            min(len(heard.results), 2)
+        ]
+
+    async with thinking(stage, script) as stub:
+        await stage.say("make a.md and b.md say new")
+        (waiting,) = await stage.ledger.pending("T1")
+        no = stage.press(waiting, reason="we still need the old one")
+        assert (await claim_click.reject(stage.world, no)).ok
+        await stage.play()
+    assert stub.replies[2].results[1].startswith("Step 1: refused: it was rejected")
+    assert (stage.desk.calls, await stage.ledger.pending("T1")) == ([], ())
+    assert (await only(stage)).state is not TaskState.PLAN_REVIEW
+
+
 async def test_a_change_that_was_refused_twice_is_not_asked_a_third_time_and_told_once(stage: Scene) -> None:
     recipe = stage.desk.specs_now["write"].recipe
     stage.desk.redefine("write", recipe=replace(recipe, capture={"before": Read("find", {})}))
