@@ -15,6 +15,7 @@ from gate.rules.action import Action, Json, Person, Session
 from gate.rules.approvers import Approvers
 from gate.rules.permissions import YES, Ruling, account, is_named
 from gate.rules.policy import Policy
+from gate.rules.steps import PRIVATE_REASON
 from gate.rules.task import Task
 
 T = TypeVar("T")
@@ -195,9 +196,13 @@ def may_read_held(policy: Policy, token: Token, requester: str) -> Ruling:
 
 
 def visible_action(token: Token, action: Action) -> Action:
-    """The action as this token is shown it: what a decision has to name, and the phrase to type, are for people."""
-    told = replace(action.proposal, phrase="")
-    return action if token.kind is TokenKind.PERSON else replace(action, proposal=told, receipt="")
+    """The action as this token is shown it: what a decision has to name, the phrase to type, and the private rule that
+    makes it ask are for people."""
+    if token.kind is TokenKind.PERSON:
+        return action
+    decision = action.proposal.decision
+    decision = replace(decision, reason=PRIVATE_REASON, rule="") if action.private else decision
+    return replace(action, proposal=replace(action.proposal, phrase="", decision=decision), receipt="")
 
 
 def may_join(token: Token, opened: bool) -> Ruling:

@@ -466,19 +466,24 @@ def _by_name(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[CallClass, str, str
 
 
 def _refusal(policy: Policy, cls: CallClass, rules: Sequence[Rule], channel: str) -> tuple[str, str] | None:
-    """Reason and rule of a no, or None."""
+    """Reason and rule of a no, or None. The reason is told to agents, in threads and in the log, so it does not name a
+    private rule, whose name may say what it is about."""
     denied = next((r for r in rules if r.deny), None)
     if denied:
-        return f"the policy does not allow this (“{denied.name}”)", denied.name
+        return f"the policy does not allow this{_in_brackets(denied)}", denied.name
     for rule in rules:
         if rule.channels and channel not in rule.channels:
-            return f"this may not be used in this channel (“{rule.name}”)", rule.name
+            return f"this may not be used in this channel{_in_brackets(rule)}", rule.name
     if policy.channels and channel not in policy.channels:
         return "the policy does not allow me to act in this channel", "channels"
     private, approvers = next((r for r in rules if r.private), None), _approvers(rules)
     if private and (approvers.named or approvers.needed > 1):
-        return f"“{private.name}” hides the card from the approvers that the policy wants", private.name
+        return HIDDEN_CARD, private.name
     return TOO_FEW if approvers.are_too_few and cls is not CallClass.READ else None
+
+
+def _in_brackets(rule: Rule) -> str:
+    return "" if rule.private else f" (“{rule.name}”)"
 
 
 def _risk(spec: ToolSpec, cls: CallClass, rules: Sequence[Rule], asked: Risk | None) -> Risk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from gate.actions import claim_click, undo
 from gate.rules.action import CallClass
+from gate.rules.action_states import State
 from gate.rules.events import of_action
 from gate.rules.plan_changes import StepChange
 from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
@@ -18,9 +20,11 @@ from gate.rules.task import Assessment, Task
 from gate.tasks import control
 from gate.tasks import plan as flow
 from tests.api.api_server import Api, Client
+from tests.api.test_api_actions import WRITE
 from tests.api.test_api_result_review_steps import ways
-from tests.gate.gate_setup import TEAM
+from tests.gate.gate_setup import ANN, TEAM
 from tests.gate.plan_setup import on_pause, on_plan, proposes, waiting, write
+from views.card import card
 
 TYPED = "Ben earns 98,000, as typed"
 CHANGED = (StepChange("s1", 1, args={"path": "hr/x.md", "content": TYPED}), StepChange("s2", 2))
@@ -178,3 +182,40 @@ async def test_an_agent_is_told_nothing_of_an_undo_that_is_private_alone(api: Ap
     assert there.private
     assert TYPED in repr(await ann.get(f"/actions/{undo_id}"))
     assert TYPED not in repr([await agent.get(f"/actions/{undo_id}"), await agent.get("/actions?state=all")])
+
+
+@pytest.mark.parametrize("deny", [False, True])
+async def test_the_name_of_a_private_rule_is_told_to_no_agent(api: Api, deny: bool) -> None:
+    """Its name may say what the call is about."""
+    stage, agent = api.gate, await api.agent()
+    stage.rule(Rule("LAYOFFS", ("desk.write",), private=True, deny=deny, at_least=CallClass.DESTRUCTIVE))
+    status, told = await agent.ask("POST", "/actions", WRITE)
+    assert (status, "LAYOFFS" in json.dumps(told)) == (422 if deny else 201, False)
+    for path in ("/actions", *([] if deny else [f"/actions/{told['action']['id']}"])):
+        assert "LAYOFFS" not in json.dumps(await agent.get(path))
+    assert not any(
+        "LAYOFFS" in str(line.entry) for line in await stage.ledger.audit_tail(team=TEAM, limit=100)
+    )
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+async def test_a_private_rule_that_comes_later_is_not_named_where_it_calls_an_action_off(
+    api: Api, confirmed: bool
+) -> None:
+    stage, agent = api.gate, await api.agent()
+    made = (await agent.post("/actions", WRITE, 201))["action"]["id"]
+    await stage.play()
+    rule = Rule("LAYOFFS", ("desk.*",), private=True, deny=True)
+    if not confirmed:
+        stage.rule(rule)
+    await stage.confirm(await stage.now(made), ANN)
+    if confirmed:
+        stage.rule(rule)
+    await stage.play()
+    ended = await stage.now(made)
+    assert (ended.state, "does not allow this" in ended.decision) == (State.CANCELLED, True)
+    assert "LAYOFFS" not in str(card(ended, (), None))
+    assert "LAYOFFS" not in json.dumps(await agent.get(f"/actions/{made}"))
+    assert not any(
+        "LAYOFFS" in str(line.entry) for line in await stage.ledger.audit_tail(team=TEAM, limit=100)
+    )
