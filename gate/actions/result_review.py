@@ -86,7 +86,9 @@ async def _record_decision(
                 return PressResult(False, "altered", TAMPERED, now)
             bar = now.inverse is not None and now.state is State.SUCCEEDED
             ruled = decision_now(world, now)
-            judged = replace(judged, private=ruled is not None and ruled.private)
+            judged = replace(
+                judged, private=ruled is None or ruled.private
+            )  # nobody knows while its tool is away
             undo, review = replace(now.undo, open=bar), ResultReview(judged=judged)
             moved = await tx.update_action(now, result_review=review, undo=undo)
             await record_review(tx, moved, judged)

@@ -347,13 +347,14 @@ def with_review_passed(world: World, task: Task, by: str) -> Plan | None:
 
 
 def as_ruled_now(world: World, task: Task, step: Step) -> Step:
-    """A step that ran, for whoever asked alone where the rules make its call private now."""
+    """A step that ran, for whoever asked alone where the rules make its call private now, or where its tool is away so
+    that nobody knows."""
     spec = world.tools.find(step.server, step.tool)
     try:
         args = plans.fill_arguments(task.plan, step) if task.plan else {}
     except plans.MissingResult:  # what it was given was dropped since
         args = dict(step.args)
-    if spec is None or not policy_decision(world, spec, args, task.session.channel).private:
+    if spec is not None and not policy_decision(world, spec, args, task.session.channel).private:
         return step
     return replace(judged(step, private=True), output=replace(step.output, text=PRIVATE))
 

@@ -87,14 +87,17 @@ async def test_a_result_outside_of_plans_is_held_until_it_is_released(stage: Sce
     assert [kind for kind, _ in await happened(stage)] == ["workflow_paused", "workflow_resumed"]
 
 
+@pytest.mark.parametrize("is_away", [False, True])
 @pytest.mark.parametrize("tool", ["write", "look"])
 async def test_a_result_that_rules_have_made_private_is_released_to_its_requester_alone(
-    stage: Scene, tool: str
+    stage: Scene, tool: str, is_away: bool
 ):
     action = await held(stage, tool)
     assert rendering.of_action(action, ()).direct == ""
     reviews = stage.world.policy.reviews
     stage.rule(Rule("notes are private", ("desk.*",), private=True), reviews=reviews)
+    if is_away:
+        del stage.desk.specs_now[tool]
     assert (await judged(stage, action)).code == "released"
     now = await stage.now(action.id)
     assert rendering.of_action(now, ()).direct == ANN

@@ -507,13 +507,16 @@ async def test_what_a_reviewer_has_decided_is_found_page_by_page(stage: Scene):
     assert len(await entries(stage, "task_continue")) == 2
 
 
+@pytest.mark.parametrize("is_away", [False, True])
 @pytest.mark.parametrize("go_on", [control.resume, step_review.approve_output])
 async def test_a_result_of_a_step_that_rules_have_made_private_goes_on_in_private(
-    stage: Scene, go_on: Any
+    stage: Scene, go_on: Any, is_away: bool
 ) -> None:
     reviewing(stage, Phase.AFTER, "desk.write")
     task = await approved(stage, await planned(stage, write("a.md", "the pay of Ben"), look("z.md")))
     stage.rule(Rule("pay", ("desk.*",), private=True), reviews=stage.world.policy.reviews)
+    if is_away:
+        del stage.desk.specs_now["write"]
     await pressed(stage, go_on, on_pause(task))
     step, *_ = steps(await only(stage))
     assert step.is_private
