@@ -1,7 +1,7 @@
 """An MCP server that reads text off pictures: images and the pages of PDFs, with Tesseract.
 
-`python -m servers.ocr --root DIR` serves it on standard input and output. The sandbox recognises the words;
-servers.ocr_words puts them together to lines, fields with labels, dates and amounts, and tables.
+`python -m servers.ocr --root DIR` serves it on standard input and output. The sandbox recognises the words, and puts
+them together to lines, fields with labels, dates and amounts, and tables: servers.formats.page_words.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 
 from servers.command_line import Clock, utc_now
 from servers.filesystem import answers
 from servers.filesystem.answers import spoken
 from servers.filesystem.paths import Roots
 from servers.folders import House, alone, assembled, bytes_of, named
-from servers.ocr_words import FieldOf, Mention, Word, fields, lines, mentions, rows, sure, text, words
-from servers.sandbox.calling import Job, Limits, answered
+from servers.sandbox.calling import JSON_OUTPUT, Job, Limits, answered, count, listed, unbroken
 from servers.sandbox.protocol import MOST_JSON
 from servers.tool_metadata import Card, reading
 
@@ -39,6 +38,20 @@ LanguageArg = Annotated[
         description="As Tesseract names it: eng, deu, or several: eng+deu.",
     ),
 ]
+
+
+class FieldOf(BaseModel):
+    """What stands behind a label on one line, such as “Total: 12.50”."""
+
+    label: str
+    value: str
+    confidence: float
+
+
+class Mention(BaseModel):
+    kind: Literal["date", "amount", "email", "web address", "phone number", "bank account"]
+    text: str
+    line: str
 
 
 class PageText(BaseModel):
@@ -87,8 +100,10 @@ class TableRead(BaseModel):
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif")
 LARGEST = 30 << 20  # bytes of a file that goes in
-LIMITS = Limits(seconds=50, told=MOST_JSON)
+LIMITS = Limits(seconds=50, output=JSON_OUTPUT)
 PAGES_AT_ONCE = 10
+MOST_PICTURES = 1_000_000  # in one file
+MOST_VALUES = 200  # fields, and as many mentions
 UNSURE, SURE = 0.6, 0.9
 SKEWED, VERY_SKEWED = (
     2.0,
@@ -111,14 +126,14 @@ class Tools:
         self, path: ImageArg, page: PageArg = 1, language: LanguageArg = "eng"
     ) -> ImageText:
         """Read the text in a picture: a scan, a photo of a page, a screenshot."""
-        seen = self._seen(path, PICTURES, first=page, limit=1, language=language)
-        [one] = seen.found
+        seen = self._seen(path, PICTURES, "texts", first=page, limit=1, language=language)
+        [one] = _texts(seen, page)
         return ImageText(
             path=seen.path,
             pages=seen.pages,
             sha256=seen.sha256,
-            note=_note([one], seen.pages),
-            **_text(one).model_dump(),
+            note=_note(seen.found, seen.pages),
+            **one.model_dump(),
         )
 
     @spoken
@@ -130,12 +145,8 @@ class Tools:
         language: LanguageArg = "eng",
     ) -> PdfText:
         """Read the pages of a PDF as people see them, scanned ones too. It takes seconds for each page."""
-        seen = self._seen(path, (".pdf",), first=first_page, limit=pages, language=language)
-        read, cut = answers.fitting(_text(one) for one in seen.found)
-        if cut and not read:
-            raise ToolError(
-                f"Page {first_page} of {seen.path} holds more text than one answer. Take a part of it."
-            )
+        seen = self._seen(path, (".pdf",), "texts", first=first_page, limit=pages, language=language)
+        read = _texts(seen, first_page)
         following = first_page + len(read)
         return PdfText(
             path=seen.path,
@@ -151,94 +162,122 @@ class Tools:
         self, path: EitherArg, page: PageArg = 1, language: LanguageArg = "eng"
     ) -> Structured:
         """Find values behind labels (“Total: 12.50”), dates, amounts and addresses on one page or picture."""
-        seen = self._seen(path, (*PICTURES, ".pdf"), first=page, limit=1, language=language)
-        [one] = seen.found
-        found = lines(one.words)
-        labelled, more = answers.fitting(fields(one.words), 200)
-        mentioned, others = answers.fitting(mentions(found), 200)
+        seen = self._seen(path, (*PICTURES, ".pdf"), "values", first=page, limit=1, language=language)
+        with unbroken(seen.path):
+            fields, mentions = _VALUES.validate_python(seen.given)
+        labelled, more = answers.fitting(fields, MOST_VALUES)
+        mentioned, others = answers.fitting(mentions, MOST_VALUES)
         return Structured(
             path=seen.path,
             page=page,
             fields=labelled,
             mentions=mentioned,
-            confidence=sure(one.words),
+            confidence=seen.found[0].confidence,
             sha256=seen.sha256,
-            truncated=more or others,
-            note=_note([one], 1),
+            truncated=more or others or bool(seen.told.get("more")),
+            note=_note(seen.found, 1),
         )
 
     @spoken
     def extract_table(self, path: EitherArg, page: PageArg = 1, language: LanguageArg = "eng") -> TableRead:
         """Read the table on one page or picture. What stands beside the table becomes rows too."""
-        seen = self._seen(path, (*PICTURES, ".pdf"), first=page, limit=1, language=language, table=True)
-        [one] = seen.found
-        found = rows(one.words)
+        seen = self._seen(path, (*PICTURES, ".pdf"), "table", first=page, limit=1, language=language)
+        with unbroken(seen.path):
+            rows = _ROWS.validate_python(seen.given)
+            columns = count(seen.told["columns"], MOST_JSON)
         return TableRead(
             path=seen.path,
             page=page,
-            columns=len(found[0]) if found else 0,
-            rows=found[: answers.MOST_ENTRIES],
-            confidence=sure(one.words),
+            columns=columns,
+            rows=rows[: answers.MOST_ENTRIES],
+            confidence=seen.found[0].confidence,
             sha256=seen.sha256,
-            truncated=len(found) > answers.MOST_ENTRIES,
-            note=_note([one], 1) if found else "There is nothing in columns on it. Read its text instead.",
+            truncated=len(rows) > answers.MOST_ENTRIES or bool(seen.told.get("more")),
+            note=_note(seen.found, 1)
+            if columns
+            else "There is nothing in columns on it. Read its text instead.",
         )
 
-    def _seen(self, path: str, endings: tuple[str, ...], **asked: Any) -> Seen:
-        """The words on some pages of a file. `asked` as the sandbox takes it: first, limit, language, table."""
+    def _seen(self, path: str, endings: tuple[str, ...], give: str, **asked: Any) -> Seen:
+        """What stands on some pages of a file. `give` and `asked` as the sandbox takes it: first, limit, language."""
         place, ending = named(self.roots, path, *endings)
         program = shutil.which("tesseract")
         if program is None:
             raise ToolError(_MISSING)
         data, sha256 = bytes_of(place, LARGEST)
-        args = {"ending": ending, "program": program, **asked}
+        args = {"ending": ending, "program": program, "give": give, **asked}
         parts = [
             Path(program).resolve().parents[1] / name for name in ("lib", "share")
         ]  # what it needs to run
         job = Job("formats.words", [data], args, reads=parts, program=program, scratch=True, limits=LIMITS)
-        told, _ = answered(job, place.said)
-        found = [Page(one["page"], words(one["words"]), one["turned"], one["skew"]) for one in told["found"]]
-        return Seen(place.said, sha256, told["pages"], found)
+        told, made = answered(job, place.said)
+        with unbroken(place.said):
+            pages, found = count(told["pages"], MOST_PICTURES), _PAGES.validate_python(told["found"])
+            if not 0 < len(found) <= asked["limit"]:
+                raise ValueError("not the pages that were asked for")
+        return Seen(place.said, sha256, pages, found, told, listed(made, place.said))
 
 
 @dataclass(frozen=True)
 class Page:
-    """The words on one page. `turned`: by how many degrees clockwise it was turned to be upright; `skew`: by how many
-    its lines were not level."""
+    """One page. `sure`: the mean over its words; `turned`: by how many degrees clockwise it was turned to be upright;
+    `skew`: by how many its lines were not level."""
 
-    number: int
-    words: list[Word]
-    turned: int = 0
-    skew: float = 0.0
+    number: Annotated[int, Field(ge=1, le=MOST_PICTURES)]
+    words: Annotated[int, Field(ge=0, le=MOST_JSON)]
+    sure: Annotated[float, Field(ge=0, le=1)]
+    turned: Annotated[int, Field(ge=0, lt=360)] = 0
+    skew: Annotated[float, Field(ge=-360, le=360)] = 0.0
+
+    @property
+    def confidence(self) -> float:
+        return round(self.sure, 2)
 
     @property
     def doubtful(self) -> bool:
         """Whether it was skewed so much that what was read may be wrong, though it was made straight."""
-        return bool(self.words) and abs(self.skew) > (SKEWED if sure(self.words) < SURE else VERY_SKEWED)
+        return self.words > 0 and abs(self.skew) > (SKEWED if self.confidence < SURE else VERY_SKEWED)
+
+
+_PAGES = TypeAdapter(list[Page])
+_TEXTS = TypeAdapter(list[str])
+_VALUES = TypeAdapter(tuple[list[FieldOf], list[Mention]])
+_ROWS = TypeAdapter(list[list[str]])
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A file, how many pages it has, and what stands on those that were read."""
+    """A file, how many pages it has, those that were read, and what was asked for of them, as the sandbox gave it."""
 
     path: str
     sha256: str
     pages: int
     found: list[Page]
+    told: dict[str, Any]
+    given: list[Any]
 
 
-def _text(page: Page) -> PageText:
-    return PageText(page=page.number, text=text(page.words), confidence=sure(page.words))
+def _texts(seen: Seen, first: int) -> list[PageText]:
+    """The first pages, as many as fit into an answer. Raises ToolError where not even one does."""
+    with unbroken(seen.path):
+        texts = _TEXTS.validate_python(seen.given)
+    read, _ = answers.fitting(
+        PageText(page=one.number, text=text, confidence=one.confidence)
+        for one, text in zip(seen.found, texts, strict=False)
+    )
+    if not read:
+        raise ToolError(f"Page {first} of {seen.path} holds more text than one answer. Take a part of it.")
+    return read
 
 
 def _note(read: list[Page], pictures: int) -> str:
-    every = [word for page in read for word in page.words]
+    every = sum(page.words for page in read)
     notes = (
         [f"There are {pictures} pictures in this file: ask for the others by page."] if pictures > 1 else []
     )
     if not every:
         notes.append("No text was found on it.")
-    elif sure(every) < UNSURE:
+    elif round(sum(page.sure * page.words for page in read) / every, 2) < UNSURE:
         notes.append("It is hard to read, so much of this may be wrong: hold it against the picture.")
     empty = [str(page.number) for page in read if not page.words]
     if every and empty:

@@ -36,7 +36,7 @@ MADE_OF = {
     "gate/arguments/pattern_search.py": "of the operator's policy: always_checkable when it is loaded",
     "handlers/slack/payloads.py": "of our own user's id: see below",
     "servers/filesystem/listing.py": "fnmatch's, whose stars are atomic",
-    "servers/ocr_words.py": "its table, which is held against texts here",
+    "servers/formats/page_words.py": "its table, which is held against texts here",
     "tools/mcp/pattern_reading.py": "of a server's schema: measured by its syntax, and what it takes to be compiled as well",
     "tools/mcp/schema_fast_path.py": "escapes of its own table, held against single characters",
     "tools/phrases/replan.py": "its forms, which are held against texts here, lines of at most 2,000 characters; an escaped "

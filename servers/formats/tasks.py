@@ -20,6 +20,7 @@ from servers.formats import (
     html,
     markdown,
     office,
+    page_words,
     pdf,
     pdf_beside,
     pictures,
@@ -412,9 +413,11 @@ def fill(data: bytes, values: dict[str, str]) -> Result:
     return {"before": before, "after": pdf.fields(made), "pages": len(pdf.reader(made).pages)}, made
 
 
-def words(data: bytes, ending: str, **asked: Any) -> Result:
-    """The words on pictures of pages, and where each stands; how many pages there are."""
-    return pictures.words(data, ending, **asked), b""
+def words(data: bytes, ending: str, give: str, **asked: Any) -> Result:
+    """What stands on pictures of pages, which of it is said by `give`; how many pages there are."""
+    seen = pictures.words(data, ending, table=give == "table", **asked)
+    told, made = page_words.given(seen["found"], give)
+    return {**told, "pages": seen["pages"]}, made
 
 
 TASKS: dict[str, Callable[..., Result]] = {

@@ -27,10 +27,12 @@ from servers.sandbox.calling import Sandbox
 from tests.cpu_time import within
 from tests.servers.mail import Taken, maildir, mailing, posting
 from tests.servers.taken_over import BODIES
+from tests.servers.taken_over.formats.tasks import PAGES
 from tests.servers.test_data_query import data
 from tests.servers.test_document_reading import documents
 from tests.servers.test_knowledge_tools import knowing
 from tests.servers.test_meeting_tools import gate_over
+from tests.servers.test_ocr_tools import pictures, tesseract  # noqa: F401 - the second is a fixture
 from tests.servers.test_security_tools import security
 
 CHANGES = [{"table": "t", "op": "update", "where": {"id": 1}, "values": {"name": "x"}}]
@@ -158,6 +160,20 @@ async def test_no_text_that_is_indexed_is_longer_than_one_may_be(tmp_path: Path)
         seen = indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
         assert indexing._text(Roots.at([tmp_path]), seen, change) == ""
     assert change.skipped == [f"{number}.docx (broken, or too much to open)" for number in (0, 1)]
+
+
+@pytest.mark.usefixtures("taken_over", "tesseract")
+async def test_no_answer_about_a_picture_of_text_holds_the_bot_up(tmp_path: Path) -> None:
+    tools = ("extract_text_from_image", "extract_structured_data", "extract_table")
+    for number, lie in enumerate(PAGES):
+        (tmp_path / f"{number}.png").write_text(lie)
+    async with pictures(tmp_path) as ask:
+        await ask.refused(tools[0], path="0.png")  # the fork server is there
+        with within(0.5, time.process_time):
+            for number, lie in enumerate(PAGES):
+                for tool in tools:
+                    said = await ask.refused(tool, path=f"{number}.png")
+                    assert "is broken, or too much to open" in said, (lie, tool)
 
 
 LONG, TOO_LONG = b"says 200000", b"says 8000000"

@@ -20,4 +20,25 @@ def compare(first: bytes, second: bytes, endings: Sequence[str], **args: Any) ->
     return {"added": 1, "removed": 0, "changed": 0, "found": [{}, {}], "guessed": ["", ""]}, TEXT
 
 
-TASKS = {"text": text, "compare": compare}
+PAGE = {"number": 1, "words": 1, "sure": 0.9, "turned": 0, "skew": 0.0}
+FIELD = b'{"label": "a", "value": "b", "confidence": 1}'
+PAGES: dict[str, tuple[object, bytes]] = {
+    "no page": ([], b"[[], []]"),
+    "two pages": ([PAGE] * 2, b"[[], []]"),
+    "very many pages": ([PAGE] * 500, b"[[], []]"),
+    "no number": ([PAGE | {"skew": "much"}], b"[[], []]"),
+    "a huge number": ([PAGE | {"words": 1 << 80}], b"[[], []]"),
+    "no list": (PAGE, b"{}"),
+    "other things": ([PAGE], b"[[7], [7]]"),
+    "more lists": ([PAGE], b"[" + b"[]," * 1_000_000 + b"[]]"),
+    "one long text": ([PAGE], b'["' + b"x" * (30 << 20) + b'"]'),
+    "very many things": ([PAGE], b"[[" + b",".join([FIELD] * 40_000) + b"], []]"),
+}
+
+
+def words(data: bytes, **args: Any) -> Answer:
+    found, body = PAGES[data.decode()]
+    return {"pages": 1, "columns": 2, "found": found}, body
+
+
+TASKS = {"text": text, "compare": compare, "words": words}

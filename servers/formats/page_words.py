@@ -1,17 +1,24 @@
-"""Words that were read off a page, put together: lines, fields with labels, dates and amounts, tables."""
+"""Words that were read off a page, put together: lines, fields with labels, dates and amounts, tables.
+
+It runs in the sandbox: how many words a page has, and how long they are, says its file.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, pairwise
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from servers.sandbox.protocol import first_of
+
+MOST_VALUES = 200  # fields, and as many mentions, of one page
+MOST_ROWS = 1_000
 
 
-class FieldOf(BaseModel):
+class FieldOf(NamedTuple):
     """What stands behind a label on one line, such as “Total: 12.50”."""
 
     label: str
@@ -19,8 +26,10 @@ class FieldOf(BaseModel):
     confidence: float
 
 
-class Mention(BaseModel):
-    kind: Literal["date", "amount", "email", "web address", "phone number", "bank account"]
+class Mention(NamedTuple):
+    """`kind`: one of `_FORMS`."""
+
+    kind: str
     text: str
     line: str
 
@@ -51,13 +60,17 @@ class Line(NamedTuple):
 
 
 def words(told: Iterable[Sequence[Any]]) -> list[Word]:
-    """As the sandbox gives them."""
+    """As Tesseract tells of them."""
     return [Word._make([*one[:6], tuple(one[6])]) for one in told]
 
 
 def sure(found: Sequence[Word]) -> float:
     """The mean over words; 0 where there are none."""
-    return round(sum(word.sure for word in found) / len(found), 2) if found else 0.0
+    return round(_mean(found), 2)
+
+
+def _mean(found: Sequence[Word]) -> float:
+    return sum(word.sure for word in found) / len(found) if found else 0.0
 
 
 def lines(found: Iterable[Word]) -> list[Line]:
@@ -109,9 +122,10 @@ _PARTY = re.compile(
     r"rechnung(?:s?adresse| an)|rechnungsempfänger(?:in)?|rechnungssteller(?:in)?|empfänger(?:in)?|kunde|kundin|"
     r"lieferant(?:in)?|lieferadresse|verkäufer(?:in)?|käufer(?:in)?|absender(?:in)?"
 )
-_NAME = re.compile(r"(?=(?:.{0,40}?[^\W\d_]){3})[^:@]{3,80}")
+_LETTERS = r"(?=(?:.{0,40}?[^\W\d_]){3})"
+_NAME = re.compile(_LETTERS + r"[^:@]{3,80}")
 _SHOP = re.compile(
-    r"(?i)(?!(?:invoice|receipt|bill|rechnung|quittung|beleg)$)(?=(?:.{0,40}?[^\W\d_]){3})[^\d:@]{3,60}"
+    r"(?i)(?!(?:invoice|receipt|bill|rechnung|quittung|beleg)$)" + _LETTERS + r"[^\d:@]{3,60}"
 )  # a name: letters, and nothing that is counted; not what the paper is called
 
 
@@ -150,18 +164,18 @@ def fields(words: Sequence[Word]) -> list[FieldOf]:
     return found
 
 
-def _parties(words: Sequence[Word]) -> list[FieldOf]:
+def _parties(words: Sequence[Word]) -> Iterator[FieldOf]:
     """The names below what says whose name comes, such as `Bill to:`, also where two stand beside each other."""
     height = median(word.height for word in words) if words else 0
-    laid = [_cells(sorted(row, key=lambda word: word.left), height) for row in _rows(words, height)]
-    pairs = [(cell, one) for above, below in pairwise(laid) for cell in above for one in below]
-    return [
-        FieldOf(label=_said(cell).rstrip(": "), value=_said(one), confidence=sure(one))
-        for cell, one in pairs
-        if abs(one[0].left - cell[0].left) < 2 * height
-        and _PARTY.fullmatch(_said(cell).rstrip(": "))
-        and _NAME.fullmatch(_said(one))
-    ]
+    laid = [_cells(row, height) for row in _rows(words, height)]
+    for above, below in pairwise(laid):
+        lefts = [one[0].left for one in below]  # in their order, so that few are looked at for each label
+        for cell in above:
+            label, left = _said(cell).rstrip(": "), cell[0].left
+            if _PARTY.fullmatch(label):
+                near = below[bisect_right(lefts, left - 2 * height) : bisect_left(lefts, left + 2 * height)]
+                named = ((_said(one), sure(one)) for one in near)
+                yield from (FieldOf(label, name, known) for name, known in named if _NAME.fullmatch(name))
 
 
 def _said(cell: Sequence[Word]) -> str:
@@ -178,39 +192,39 @@ def _across(words: Sequence[Word]) -> list[Line]:
 
 def mentions(lines: Iterable[Line]) -> Iterator[Mention]:
     """Dates, amounts, addresses and numbers, as they are written."""
-    for line in lines:
+    for text in (line.text for line in lines):
         taken: list[tuple[int, int]] = []
         for kind, pattern in _PATTERNS.items():
-            for match in pattern.finditer(line.text):
+            for match in pattern.finditer(text):
                 if not any(match.start() < end and start < match.end() for start, end in taken):
                     taken.append(match.span())
-                    yield Mention.model_validate({"kind": kind, "text": match[0], "line": line.text})
+                    yield Mention(kind, match[0], text)
 
 
 GAP = 0.9  # of a word's height: what is further apart stands in two cells
 Cell = list[Word]
 
 
-def rows(found: Sequence[Word]) -> list[list[str]]:
-    """Rows of as many cells each; empty when the words stand in no columns."""
-    if not found:
-        return []
-    height = median(word.height for word in found)
+def rows(found: Sequence[Word]) -> Iterator[list[str]]:
+    """Rows of as many cells each; none when the words stand in no columns. One at a time: rows and columns may be as
+    many as there are words."""
+    height = median(word.height for word in found) if found else 0
     laid = [_cells(row, height) for row in _rows(found, height)]
     edges = _columns([cell for row in laid if len(row) > 1 for cell in row])
-    if len(edges) < 2:
-        return []
-    return [_placed(row, edges) for row in laid]
+    return (_placed(row, edges) for row in laid if len(edges) > 1)
 
 
 def _rows(found: Sequence[Word], height: float) -> list[list[Word]]:
     """Words whose middles are about as high."""
     out: list[list[Word]] = []
+    middles = 0.0  # of the last row, added up
     for word in sorted(found, key=lambda word: word.middle):
-        if out and word.middle - sum(w.middle for w in out[-1]) / len(out[-1]) < height * 0.6:
+        if out and word.middle - middles / len(out[-1]) < height * 0.6:
             out[-1].append(word)
+            middles += word.middle
         else:
             out.append([word])
+            middles = word.middle
     return [sorted(row, key=lambda word: word.left) for row in out]
 
 
@@ -236,10 +250,68 @@ def _columns(cells: list[Cell]) -> list[tuple[int, int]]:
 
 
 def _placed(row: list[Cell], edges: list[tuple[int, int]]) -> list[str]:
-    """The words of a row, each in the column that its cell overlaps most."""
+    """The words of a row, each in the column that its cell overlaps most, or to which it is nearest."""
     out: list[list[str]] = [[] for _ in edges]
     for cell in row:
         left, right = cell[0].left, cell[-1].right
-        shared = [min(right, b) - max(left, a) for a, b in edges]
-        out[shared.index(max(shared))].extend(word.text for word in cell)
+        first = max(bisect_right(edges, left, key=lambda edge: edge[1]) - 1, 0)  # ends before it, or within
+        last = bisect_left(edges, right, key=lambda edge: edge[0])  # begins behind it
+        shared = [min(right, b) - max(left, a) for a, b in edges[first : last + 1]]
+        out[first + shared.index(max(shared))].extend(word.text for word in cell)
     return [" ".join(words) for words in out]
+
+
+Given = tuple[dict[str, Any], bytes]  # what is told of all pages, and a list in JSON
+
+
+def _texts(pages: Sequence[Sequence[Word]]) -> Given:
+    """The texts of the first pages, as many as fit."""
+    return {}, first_of(map(text, pages))[0]
+
+
+def _values(pages: Sequence[Sequence[Word]]) -> Given:
+    """The first fields and the first mentions of one page, as two lists, and whether there are more."""
+    [found] = pages
+    lists: Sequence[Iterable[FieldOf | Mention]] = (fields(found), mentions(lines(found)))
+    told = [first_of(one._asdict() for one in islice(each, MOST_VALUES + 1)) for each in lists]
+    return {"more": any(more for _, more in told)}, b"[%b]" % b",".join(one for one, _ in told)
+
+
+def _table(pages: Sequence[Sequence[Word]]) -> Given:
+    """The first rows of the table on one page, how many columns it has, and whether there are more rows."""
+    [found] = pages
+    wide = 0
+
+    def each() -> Iterator[list[str]]:
+        nonlocal wide
+        for row in islice(rows(found), MOST_ROWS + 1):
+            wide = len(row)
+            yield row
+
+    told, more = first_of(each())
+    return {"columns": wide, "more": more}, told
+
+
+_GIVEN: Mapping[str, Callable[[Sequence[Sequence[Word]]], Given]] = {
+    "texts": _texts,
+    "values": _values,
+    "table": _table,
+}
+
+
+def given(pages: Sequence[Mapping[str, Any]], what: str) -> Given:
+    """What stands on pages as Tesseract tells of them: their texts; or of one its values or its table. `found` says of
+    each page its number, how many words it has, how sure they are, and how it lay."""
+    read = [words(page["words"]) for page in pages]
+    told, made = _GIVEN[what](read)
+    found = [
+        {
+            "number": page["page"],
+            "words": len(of),
+            "sure": _mean(of),
+            "turned": page["turned"],
+            "skew": page["skew"],
+        }
+        for page, of in zip(pages, read, strict=True)
+    ]
+    return {**told, "found": found}, made
