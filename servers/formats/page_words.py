@@ -16,6 +16,7 @@ from servers.sandbox.protocol import first_of
 
 MOST_VALUES = 200  # fields, and as many mentions, of one page
 MOST_ROWS = 1_000
+LONGEST = 2_000  # characters of a line in which something is looked for: longer ones are taken piece by piece
 
 
 class FieldOf(NamedTuple):
@@ -86,9 +87,9 @@ def text(found: Iterable[Word]) -> str:
 
 _LABEL = re.compile(r"^\W{0,3}([^\W\d_][^:]{0,39}?)\s?:\s+(\S.*)$")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
-_NUMBER = r"\d{1,3}(?:[.,' ]\d{3})*(?:[.,]\d{2})?|\d+(?:[.,]\d{2})?"
+_NUMBER = r"\d{1,3}(?:[.,' ]\d{3}){0,6}(?:[.,]\d{2})?|\d{1,20}(?:[.,]\d{2})?"
 _MONEY = r"€|\$|£|¥|EUR|USD|GBP|CHF|JPY"
-# In this order: where two see the same, the first counts.
+# In this order: where two see the same, the first counts. Each can be found in one way, whose length has an end.
 _FORMS = {
     "email": r"[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}",
     "web address": r"https?://[^\s<>\"]{3,300}|www\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}(?:/\S{0,200})?",
@@ -96,7 +97,7 @@ _FORMS = {
     "date": rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}\.? {_MONTH} \d{{4}}"
     rf"|{_MONTH} \d{{1,2}},? \d{{4}}",
     "amount": rf"(?:{_MONEY}) ?(?:{_NUMBER})|(?:{_NUMBER}) ?(?:{_MONEY})",
-    "phone number": r"\+\d{1,3}(?:[ .()/-]{0,2}\d{1,4}){2,6}",  # with the code of the country
+    "phone number": r"\+\d(?:[ .()/-]{0,2}\d){2,26}",  # with the code of the country
 }
 _PATTERNS = {kind: re.compile(rf"(?<!\w)(?<!\d[.,'])(?:{form})(?!\w)") for kind, form in _FORMS.items()}
 
@@ -122,7 +123,7 @@ _PARTY = re.compile(
     r"rechnung(?:s?adresse| an)|rechnungsempfänger(?:in)?|rechnungssteller(?:in)?|empfänger(?:in)?|kunde|kundin|"
     r"lieferant(?:in)?|lieferadresse|verkäufer(?:in)?|käufer(?:in)?|absender(?:in)?"
 )
-_LETTERS = r"(?=(?:.{0,40}?[^\W\d_]){3})"
+_LETTERS = r"(?=(?:[\W\d_]{0,40}[^\W\d_]){3})"
 _NAME = re.compile(_LETTERS + r"[^:@]{3,80}")
 _SHOP = re.compile(
     r"(?i)(?!(?:invoice|receipt|bill|rechnung|quittung|beleg)$)" + _LETTERS + r"[^\d:@]{3,60}"
@@ -192,13 +193,27 @@ def _across(words: Sequence[Word]) -> list[Line]:
 
 def mentions(lines: Iterable[Line]) -> Iterator[Mention]:
     """Dates, amounts, addresses and numbers, as they are written."""
-    for text in (line.text for line in lines):
+    for text in (piece for line in lines for piece in _pieces(line.text)):
         taken: list[tuple[int, int]] = []
         for kind, pattern in _PATTERNS.items():
             for match in pattern.finditer(text):
                 if not any(match.start() < end and start < match.end() for start, end in taken):
                     taken.append(match.span())
                     yield Mention(kind, match[0], text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A line, cut between words where it is too long to be searched as one. A word that is too long alone is left
+    out."""
+    start = 0
+    while len(text) - start > LONGEST:
+        end = text.rfind(" ", start, start + LONGEST + 1)
+        if end > start:
+            yield text[start:end]
+        else:
+            end = text.find(" ", start + 1)
+        start = end + 1 if end >= 0 else len(text)
+    yield text[start:]
 
 
 GAP = 0.9  # of a word's height: what is further apart stands in two cells

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from servers.formats.page_words import Word, fields, given, rows
+from servers.formats.page_words import LONGEST, Line, Word, fields, given, mentions, rows
 from servers.sandbox.protocol import MOST_LISTED
 from tests.cpu_time import cpu_seconds, within
 from tests.servers.test_ocr_tools import pictures, tesseract  # noqa: F401 - the second is a fixture
@@ -109,6 +109,51 @@ def test_a_cell_is_in_the_column_that_it_overlaps_most_or_that_is_nearest() -> N
     ]
 
 
+TOKENS = [
+    "-+" + "1" * 28 + "a",
+    "111 ",
+    "1.",
+    "-1" * 14 + "a",
+    "a@a.",
+    "www.a-",
+    "A" * 2 + "00" + "A0A0" * 7 + "-",
+    "+1 1",
+    "€1'",
+]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.parametrize("between", ["", " "])
+def test_no_line_of_tokens_is_long_searched(token: str, between: str) -> None:
+    """62,000 characters took 2.6 s, in one step that nothing else ran beside."""
+    line = Line((token + between) * (62_000 // len(token + between)), 1.0)
+    with within(0.3):
+        all_of(mentions([line]))
+
+
+def test_what_stands_in_a_long_line_is_found_in_whole_words() -> None:
+    line = " ".join(
+        ["word"] * 399 + ["ann@example.com"] + ["word"] * 600 + ["x" * 3 * LONGEST, "+49 30 123456"]
+    )
+    found = [(one.kind, one.text, len(one.line) <= LONGEST) for one in mentions([Line(line, 1.0)])]
+    assert found == [("email", "ann@example.com", True), ("phone number", "+49 30 123456", True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("call +1 (555) 010-9999 now", "+1 (555) 010-9999"),
+        ("+49 89/12 34 56", "+49 89/12 34 56"),
+        ("+41 44 668 18 00", "+41 44 668 18 00"),
+        ("+12", None),
+        ("+4930123456a", None),
+        ("1+493012345", None),
+    ],
+)
+def test_phone_numbers_are_found_as_people_write_them(text: str, found: str | None) -> None:
+    assert [one.text for one in mentions([Line(text, 1.0)])] == ([found] if found else [])
+
+
 def small(rows: int, many: int, text: str, wide: int) -> bytes:
     """A PDF of rows of words in letters of a pixel, beside two lines that are read well."""
     out = io.BytesIO()
@@ -133,7 +178,7 @@ def small(rows: int, many: int, text: str, wide: int) -> bytes:
 @pytest.mark.parametrize("tool", ["extract_structured_data", "extract_table"])
 async def test_the_words_of_a_page_cost_the_bot_next_to_nothing(tmp_path: Path, tool: str) -> None:
     """Those of 11 KB and 7 KB held its event loop for a second or more."""
-    pages = {"a_pdf": small(2, 1_500, "a", 3), "b_pdf": small(1, 800, f"-+{'1' * 28}a", 2)}
+    pages = {"a_pdf": small(2, 1_500, "a", 3), "b_pdf": small(1, 800, TOKENS[0], 2)}
     async with pictures(tmp_path, **pages) as ask:
         with within(0.5, time.process_time):
             for name in ("a.pdf", "b.pdf"):
