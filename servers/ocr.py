@@ -183,16 +183,21 @@ class Tools:
         """Read the table on one page or picture. What stands beside the table becomes rows too."""
         seen = self._seen(path, (*PICTURES, ".pdf"), "table", first=page, limit=1, language=language)
         with unbroken(seen.path):
-            rows = _ROWS.validate_python(seen.given)
+            every = _ROWS.validate_python(seen.given)
             columns = count(seen.told["columns"], MOST_JSON)
+        rows = [*answers.fitting_rows(every[: answers.MOST_ENTRIES])]
+        if columns and not rows:
+            raise ToolError(
+                f"One row on page {page} of {seen.path} holds more than one answer. Take a part of it."
+            )
         return TableRead(
             path=seen.path,
             page=page,
             columns=columns,
-            rows=rows[: answers.MOST_ENTRIES],
+            rows=rows,
             confidence=seen.found[0].confidence,
             sha256=seen.sha256,
-            truncated=len(rows) > answers.MOST_ENTRIES or bool(seen.told.get("more")),
+            truncated=len(rows) < len(every) or bool(seen.told.get("more")),
             note=_note(seen.found, 1)
             if columns
             else "There is nothing in columns on it. Read its text instead.",

@@ -128,8 +128,9 @@ class Tools:
         said, data, _ = source(self.roots, path, ".xlsx", ".csv", ".tsv")
         asked = {"ending": ending(said), "name": sheet, "first": first_row, "limit": limit}
         told, _ = run("formats.sheet", said, [data], _LONG_TOLD, **asked)
-        rows, cut = _rows(told["rows"])
-        more = cut or told["more"]
+        every = told["rows"]
+        rows = [*answers.fitting_rows(every)] or every[:1]
+        more = len(rows) < len(every) or told["more"]
         return Sheet(
             path=said,
             sheet=told["sheet"],
@@ -247,17 +248,6 @@ def _fitting(text: str) -> tuple[str, bool]:
     while not answers.fits(text):
         text = text[: len(text) // 2]
     return text.rpartition("\n")[0], True
-
-
-def _rows(
-    rows: list[list[str | int | float | bool | None]],
-) -> tuple[list[list[str | int | float | bool | None]], bool]:
-    left = answers.MOST_CHARACTERS
-    for n, row in enumerate(rows):
-        left -= sum(2 * len(str(value)) + 14 for value in row) + 20
-        if left < 0:
-            return rows[: max(n, 1)], True
-    return rows, False
 
 
 _LISTED = ITEMS

@@ -20,6 +20,7 @@ MOST_ENTRIES = 1_000
 MOST_CHARACTERS = 240 * 1024  # as indented JSON, the longer of the two forms in which an answer is sent
 
 Entry = TypeVar("Entry", bound=BaseModel)
+Row = TypeVar("Row", bound=Sequence[object])
 
 
 def fitting(entries: Iterable[Entry], limit: int = MOST_ENTRIES) -> tuple[list[Entry], bool]:
@@ -33,6 +34,16 @@ def fitting(entries: Iterable[Entry], limit: int = MOST_ENTRIES) -> tuple[list[E
             return taken, True
         taken.append(entry)
     return taken, False
+
+
+def fitting_rows(rows: Sequence[Row]) -> Sequence[Row]:
+    """The first rows of a table, as many as fit with each value on a line of its own."""
+    left = MOST_CHARACTERS
+    for n, row in enumerate(rows):
+        left -= sum(2 * len(str(value)) + 14 for value in row) + 20
+        if left < 0:
+            return rows[:n]
+    return rows
 
 
 def counted(amount: int, noun: str) -> str:

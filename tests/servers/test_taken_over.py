@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import time
@@ -19,7 +20,7 @@ from servers.data import sources
 from servers.email import mailboxes
 from servers.email.search import Index
 from servers.email.words import Wanted
-from servers.filesystem import disk, listing
+from servers.filesystem import answers, disk, listing
 from servers.filesystem.paths import Roots
 from servers.knowledge import indexing
 from servers.sandbox import calling
@@ -27,7 +28,7 @@ from servers.sandbox.calling import Sandbox
 from tests.cpu_time import within
 from tests.servers.mail import Taken, maildir, mailing, posting
 from tests.servers.taken_over import BODIES
-from tests.servers.taken_over.formats.tasks import PAGES
+from tests.servers.taken_over.formats.tasks import PAGES, TABLES
 from tests.servers.test_data_query import data
 from tests.servers.test_document_reading import documents
 from tests.servers.test_knowledge_tools import knowing
@@ -174,6 +175,19 @@ async def test_no_answer_about_a_picture_of_text_holds_the_bot_up(tmp_path: Path
                 for tool in tools:
                     said = await ask.refused(tool, path=f"{number}.png")
                     assert "is broken, or too much to open" in said, (lie, tool)
+
+
+@pytest.mark.usefixtures("taken_over", "tesseract")
+async def test_a_table_off_a_picture_has_as_many_cells_as_an_answer_holds(tmp_path: Path) -> None:
+    """15 KB of PDF were answered with 3 million cells."""
+    for name in TABLES:
+        (tmp_path / f"{name}.png").write_text(name)
+    async with pictures(tmp_path) as ask:
+        few, wide = [await ask("extract_table", path=f"{name}.png") for name in ("few rows", "wide rows")]
+        assert "One row on page 1" in await ask.refused("extract_table", path="one row.png")
+    assert (len(few["rows"]), few["truncated"]) == (9, False)
+    assert (0 < len(wide["rows"]) < 9, wide["truncated"]) == (True, True)
+    assert len(json.dumps(wide, indent=2)) <= answers.MOST_CHARACTERS
 
 
 LONG, TOO_LONG = b"says 200000", b"says 8000000"

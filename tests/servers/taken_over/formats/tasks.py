@@ -34,9 +34,16 @@ PAGES: dict[str, tuple[object, bytes]] = {
     "one long text": ([PAGE], b'["' + b"x" * (30 << 20) + b'"]'),
     "very many things": ([PAGE], b"[[" + b",".join([FIELD] * 40_000) + b"], []]"),
 }
+TABLES = {
+    "few rows": b"[" + b",".join([b'["a", "b"]'] * 9) + b"]",
+    "wide rows": b"[" + b",".join([b"[" + b",".join([b'""'] * 3_000) + b"]"] * 60) + b"]",
+    "one row": b"[[" + b",".join([b'""'] * 60_000) + b"]]",
+}
 
 
 def words(data: bytes, **args: Any) -> Answer:
+    if body := TABLES.get(data.decode()):
+        return {"pages": 1, "columns": 2, "found": [PAGE]}, body
     found, body = PAGES[data.decode()]
     return {"pages": 1, "columns": 2, "found": found}, body
 
