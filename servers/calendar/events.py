@@ -180,6 +180,7 @@ class Deleted(BaseModel):
 LARGEST = 4 << 20  # bytes of one file
 MOST_BYTES = 64 << 20  # of all files together
 MOST_FILES = 5000
+MOST_HELD = 64 << 20  # bytes of what takes place, about: a text of a file comes with each of its repetitions
 LONGEST_FILES = 1 << 20  # characters of their names in one answer
 ENDING = ".ics"
 LIMITS = Limits(seconds=20, told=MOST_JSON)  # for one portion of them
@@ -331,6 +332,11 @@ class Occurrence:
         )
 
     @property
+    def size(self) -> int:
+        """About how many bytes it is in memory, where its texts are plain."""
+        return 300 + len(self.title) + len(self.location) + len(self.description) + len(self.event_id)
+
+    @property
     def shown_at(self) -> str:
         return f"{one_line(self.title)}, {times.span(self.start, self.end)}"
 
@@ -374,11 +380,18 @@ def between(
 ) -> list[Occurrence]:
     """What takes place in a span, in order of time. Files that cannot be understood go to `problems`."""
     span = {"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone.key}
-    found = [
+    every = (
         Occurrence.told(one, files[one["file"]], zone)
         for files, told in asked("calendar.between", folders, problems, **span)
         for one in told["found"]
-    ]
+    )
+    found, left = list[Occurrence](), MOST_HELD
+    for each in every:
+        left -= each.size
+        if left < 0:
+            problems.add("more takes place than can be looked at: ask for fewer days, or for one calendar")
+            break
+        found.append(each)
     return sorted(found, key=lambda each: (each.begins, each.ends, each.title, each.file.place.said))
 
 

@@ -212,3 +212,21 @@ async def test_a_list_from_which_all_is_left_out_does_not_say_that_there_is_noth
     async with calendar(root) as gate:
         listed = await gate("list_events", start="2026-11-02", days=1)
     assert (listed["events"], listed["truncated"], listed["note"]) == ([], True, "")
+
+
+async def test_repetitions_of_a_long_text_are_held_up_to_a_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """40 MB of calendars took 435 MB of the bot for each read."""
+    monkeypatch.setattr(events, "MOST_HELD", 40_000)
+    root = tmp_path / "calendar"
+    root.mkdir()
+    for number in range(3):
+        (root / f"{number}.ics").write_text(
+            daily(1, "DESCRIPTION:" + "x" * 1_000).replace("UID:0", f"UID:{number}")
+        )
+    async with calendar(root) as gate:
+        few, many = [await gate("list_events", start="2026-11-01", days=days) for days in (5, 300)]
+    assert (len(few["events"]), few["note"]) == (15, "")
+    assert 20 < len(many["events"]) < 40
+    assert "more takes place than can be looked at: ask for fewer days, or for one calendar" in many["note"]
