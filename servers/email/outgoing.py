@@ -122,14 +122,14 @@ def _with_newlines(data: bytes) -> bytes:
 
 def fields(head: bytes) -> list[tuple[str, bytes]]:
     """Each header with its lower-case name, folded lines kept with it. Raises ToolError for a line that is none."""
-    found: list[tuple[str, bytes]] = []
+    found: list[tuple[str, list[bytes]]] = []
     for line in head.splitlines(keepends=True):
         if line[:1] in b" \t" and found:
-            found[-1] = (found[-1][0], found[-1][1] + line)
+            found[-1][1].append(line)
         elif FIELD.match(line):
-            found.append((line.split(b":")[0].strip().decode("ascii").lower(), line))
+            found.append((line.split(b":")[0].strip().decode("ascii").lower(), [line]))
         elif line.strip():
             raise ToolError(
                 "The draft has a line among its headers that is none. Write the mail anew as a draft."
             )
-    return found
+    return [(name, b"".join(lines)) for name, lines in found]
