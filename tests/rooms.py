@@ -52,7 +52,7 @@ PARSERS = set("pypdf pypdfium2 docx openpyxl PIL icalendar recurring_ical_events
 PARSERS |= set("zipfile tarfile xml defusedxml lxml sqlite3".split())
 MAIL_PARSER = re.compile(r"email(\.(?!headerregistry\.Address$|utils\.format_datetime$).*)?")
 SANDBOXED = re.compile(
-    r"servers/(formats/\w+|\w+/tasks|email/(complete_text|invitations|messages|rebuilt|sending|texts|wording)|sqlite/(?!files\b)\w+|data/(deduplicate|quality|table|values))\.py"
+    r"servers/(formats/\w+|\w+/tasks|email/(complete_text|invitations|messages|rebuilt|sending|texts|wording)|sqlite/(?!files\b)\w+|data/(deduplicate|quality|table|values)|knowledge/text_parts|detection/personal)\.py"
 )
 # Who uses such a library for nothing of others: pictures of the screen, and databases of our own.
 OWN = {
