@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
+from gate.arguments.host_names import LONGEST_HOST, host_on_the_web, in_ascii, with_own_letters
 from gate.arguments.json_texts import is_json
 from gate.arguments.listed_names import looks_like_path, path_names, secret_names, unlike
 from gate.arguments.notations import PATH_SIGN, SOURCES
@@ -23,7 +23,6 @@ from gate.arguments.secret_files import SECRET_NAMES, ends_as_secret
 from gate.arguments.secret_patterns import matched_production, matched_secrets
 from gate.arguments.text_cache import Remembered
 from gate.arguments.unicode_safety import is_invisible
-from gate.rules.url_guard import NUMBER, embedded_ipv4
 
 Forms = Callable[[str], tuple[str, ...]]
 # A text that has no other form: words between single separators.
@@ -70,9 +69,6 @@ URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^/?#]*")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\t\r\n-]{0,60}:")
 WEB = re.compile(r"(https?|wss?|ftp):[/\\]*|[/\\]{2}", re.IGNORECASE)  # as browsers read an address
 HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]{0,5}))?")
-LONGEST_HOST, LONGEST_LABEL = 253, 63  # characters of a name and of its parts (RFC 1035)
-LABELS = re.compile("[.\u3002]")
-IN_ASCII = re.compile(r"\bxn--([a-z0-9-]{1,59})(?![a-z0-9-])", re.IGNORECASE)
 MOST_ADDRESSES = 2_001  # of mail in one text: more than a call may have
 # A text may become this long when it is composed, and else this many times as long: U+FDFA alone becomes 18 characters.
 ALWAYS_COMPOSED, MOST_COMPOSED = 2_000, 2
@@ -315,7 +311,7 @@ def text_variants(text: str) -> tuple[str, ...]:
 def other_variants(text: str) -> tuple[str, ...]:
     """Those of them that are no paths."""
     webs = web_address(text)
-    spelled = [_with_own_letters(one) for one in (text, *webs)]
+    spelled = [with_own_letters(one) for one in (text, *webs)]
     mails = address(text) if "@" in text or "=?" in text else ()
     return tuple(one for one in dict.fromkeys((*webs, *spelled, *mails)) if one != text)
 
@@ -335,38 +331,13 @@ def web_address(text: str) -> tuple[str, ...]:
         return ()
     if len(found[1]) > 3 * LONGEST_HOST:  # each character may be written as %xx
         return ()
-    host, tail = _web_host(unquote(found[1])), rest[len(authority) :]
+    host, tail = host_on_the_web(visible_text(unquote(found[1])).strip("/")), rest[len(authority) :]
     tail = tail if tail.startswith("/") else f"/{tail}"
     made = [
         f"{name}://{host}{'' if not found[2] or int(found[2]) == DEFAULT_PORTS[name] else ':' + found[2]}{tail}"
         for name in ([scheme[1].lower()] if scheme[1] else ["https", "http"])
     ]
     return tuple(one for one in made if one != text)
-
-
-def _web_host(written: str) -> str:
-    host = _host(visible_text(written).strip("/"))
-    try:
-        if host.startswith("["):
-            meant = embedded_ipv4(IPv6Address(host.strip("[]").partition("%")[0]))
-            return str(meant) if isinstance(meant, IPv4Address) else f"[{meant}]"
-        return str(_ipv4(host)) if NUMBER.fullmatch(host.rpartition(".")[2]) else host
-    except (AddressValueError, ValueError):
-        return host
-
-
-def _ipv4(host: str) -> IPv4Address:
-    """An IPv4 address of one to four numbers, each decimal, octal or hexadecimal. Raises ValueError."""
-    *first, last = [_number(part) for part in host.split(".")]
-    if len(first) > 3 or any(one > 255 for one in first) or last >= 256 ** (4 - len(first)):
-        raise ValueError(host)
-    return IPv4Address(sum(one << 8 * (3 - at) for at, one in enumerate(first)) + last)
-
-
-def _number(part: str) -> int:
-    if part.lower().startswith("0x"):
-        return int(part[2:] or "0", 16)
-    return int(part, 8 if part.startswith("0") and part != "0" else 10)
 
 
 @Remembered
@@ -407,7 +378,7 @@ def _url(text: str) -> str:
         port = parts.port
     except ValueError:
         return text
-    host = _host(parts.hostname or "")
+    host = in_ascii(parts.hostname or "")
     host = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
     path = _resolved(parts.path, str)
     more = ("?" + parts.query if parts.query else "") + ("#" + parts.fragment if parts.fragment else "")
@@ -428,9 +399,10 @@ def address(text: str) -> tuple[str, ...]:
     readings = dict.fromkeys((*bares, *(AROUND_SIGNS.sub("", bare) for bare in bares), *plains))
     matches = dict.fromkeys(match.groups() for one in readings for match in MAILBOX.finditer(one))
     found = [
-        f"{QUOTED_NAME.sub(UNQUOTED, name)}@{_host(host)}" for name, host in islice(matches, MOST_ADDRESSES)
+        f"{QUOTED_NAME.sub(UNQUOTED, name)}@{in_ascii(host)}"
+        for name, host in islice(matches, MOST_ADDRESSES)
     ]
-    spelled = map(_with_own_letters, found)
+    spelled = map(with_own_letters, found)
     return tuple(one for one in dict.fromkeys((*found, *spelled)) if one != text)
 
 
@@ -459,43 +431,6 @@ def _without_encoded_words(text: str) -> str:
         return str(make_header(decode_header(text)))
     except (HeaderParseError, LookupError, ValueError):
         return text
-
-
-def _host(host: str) -> str:
-    host = host.rstrip(".").lower()
-    if len(host) > LONGEST_HOST or host.isascii():
-        return host
-    return _ascii_host(host)
-
-
-@lru_cache(maxsize=4_096)
-def _ascii_host(host: str) -> str:
-    if any(
-        len(label) > LONGEST_LABEL for label in LABELS.split(host)
-    ):  # no name at all, and long work for IDNA
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        return host
-
-
-def _with_own_letters(text: str) -> str:
-    """The text with the parts of hosts that are written in ASCII for other letters in these (RFC 3492)."""
-    return (
-        IN_ASCII.sub(lambda found: _own_letters(found[1]) or found[0], text)
-        if "xn--" in text.lower()
-        else text
-    )
-
-
-@lru_cache(maxsize=4_096)
-def _own_letters(label: str) -> str:
-    """The letters that a part of a host stands for; "" where it stands for none."""
-    try:
-        return label.encode("ascii").decode("punycode").lower()
-    except UnicodeError:
-        return ""
 
 
 def identifier(text: str) -> tuple[str, ...]:
