@@ -18,6 +18,7 @@ from gate.rules.confidence import is_of_its_kind
 from gate.rules.grant_ports import WORDS_OF_OTHERS, Past
 from gate.rules.grants import Grant
 from gate.rules.tool import Pin
+from storage import advisers
 from storage.api_tables import made, tokens
 from storage.codec import args_in
 from storage.columns import clock, unpacked
@@ -190,6 +191,17 @@ class Grants:
         opened = select(made.c.id).join(tokens, tokens.c.id == made.c.token)
         (rows,) = await self._ask(opened.where(made.c.id.in_(set(tasks)), tokens.c.kind == TokenKind.AGENT))
         return frozenset(row.id for row in rows)
+
+    async def said_in(self, turns: Collection[str], tasks: Collection[str]) -> frozenset[str]:
+        found = await self._ask(*advisers.IN_THREAD, turns=sorted(turns), tasks=sorted(tasks))
+        return advisers.in_rows(*found)
+
+    async def said_to_agent(self, of: str, team: str, requester: str) -> frozenset[str]:
+        (agent,) = await self._ask(advisers.AGENT, of=of)
+        if not agent:
+            return frozenset()
+        own = {"token": agent[0].id, "team": team, "requester": requester}
+        return advisers.in_rows(*await self._ask(*advisers.TO_AGENT, **own))
 
     async def past(self, action: Action, since: datetime) -> Past:
         of = {name: getattr(action, name) for name in ("id", "server", "tool", "definition", "session")}

@@ -15,6 +15,7 @@ from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State
+from gate.rules.advisers import of_task
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
@@ -77,7 +78,7 @@ async def reissue(world: World, action_id: str, user: str, cause: str) -> None:
     step = step_of(task.plan, old.step) if task else None
     result = None
     if task is not None and step is not None and may_become(task, step, old.id):
-        said = asked.instructed | task.heard
+        said = asked.instructed | of_task(task)
         of_step = replace(asked, task=old.task, step=old.step, title=step.title, instructed=said)
         with contextlib.suppress(StepNotCurrent):  # just now, as where all that came of a reply has ended
             result = await prepare(world, of_step, step_renewer(old))

@@ -77,5 +77,12 @@ class Grants(Protocol):
     async def of_agents(self, tasks: Collection[str]) -> frozenset[str]:
         """Those of these tasks that an agent's API token has opened."""
 
+    async def said_in(self, turns: Collection[str], tasks: Collection[str]) -> frozenset[str]:
+        """Who has said something in these tasks or asked for them, or about the calls of these turns."""
+
+    async def said_to_agent(self, of: str, team: str, requester: str) -> frozenset[str]:
+        """The same of the latest 50 calls and the latest 50 tasks of an agent, whatever their size. `of`: its API
+        token, or a task that it has opened; of others nobody."""
+
     async def past(self, action: Action, since: datetime) -> Past:
         """What came before an action; of its thread, from `since` on."""

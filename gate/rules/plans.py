@@ -12,8 +12,8 @@ from itertools import takewhile
 
 from gate.arguments.tool_names import tool_in_words
 from gate.rules.action import Action, CallClass, Decision, Json, Verdict
+from gate.rules.advisers import of_task
 from gate.rules.canonical_json import BadArguments, parse
-from gate.rules.planner_port import CODE, Turn
 from gate.rules.receipt import digest
 from gate.rules.steps import is_shown_in_thread, public_step
 from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
@@ -383,21 +383,17 @@ UNFINISHED_TEXTS = {
 
 
 def with_advisers(plan: Plan, people: Iterable[str]) -> Plan:
-    """The plan, with these people as those who have said why not, too."""
-    return replace(plan, advised_by=tuple(dict.fromkeys((*plan.advised_by, *people))))
+    """The plan, with these people as some who have said something that its planner is told, too."""
+    return replace(plan, advised_by=tuple(dict.fromkeys((*plan.advised_by, *sorted(people)))))
 
 
-def with_heard(task: Task, plan: Plan) -> Plan:
-    """The plan, with a note in each of its steps that is new of who had been heard when it was proposed."""
-    heard = tuple(sorted(replace(task, plan=plan).heard))
+def with_heard(task: Task, plan: Plan, told_by: Iterable[str]) -> Plan:
+    """The plan, with a note in each of its steps that is new of who had been heard when it was proposed. `told_by`: as
+    of the PlannerContext that it was made of."""
+    advised = with_advisers(plan, told_by)
+    heard = tuple(sorted(of_task(replace(task, plan=advised))))
     steps = (step if step.heard is not None else replace(step, heard=heard) for step in plan.steps)
-    return replace(plan, steps=tuple(steps))
-
-
-def advisers(turns: Iterable[Turn]) -> list[str]:
-    """Who has said why not to what was called for in these turns, as planners are told."""
-    told = (report for turn in turns for exchange in turn.exchanges for report in exchange.reports)
-    return sorted({report.author for report in told} - {"", CODE})
+    return replace(advised, steps=tuple(steps))
 
 
 def new_attempt(step: Step) -> Step:

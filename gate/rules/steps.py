@@ -130,7 +130,7 @@ class Step:
     look: StepReview | None = None  # None: nobody is, or was, to look at what it gave
     origin: Origin | None = None  # None: of a plan that was shown
     closing: str = ""  # the planner's last words once it was done, shown on its card as unchecked
-    heard: tuple[str, ...] | None = None  # Task.heard when it was proposed; None: not noted
+    heard: tuple[str, ...] | None = None  # gate.rules.advisers.of_task when it was proposed; None: not noted
 
     @property
     def name(self) -> str:

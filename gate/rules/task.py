@@ -279,14 +279,6 @@ class Task:
         return frozenset(one.user for one in self.instructions) - {self.requester}
 
     @property
-    def heard(self) -> frozenset[str]:
-        """Who besides its requester has said something that its planner is told: what is to be done, a remark in the
-        thread, or why they said no to a call."""
-        remarked = (one.user for one in self.input.remarks)
-        advised = self.plan.advised_by if self.plan else ()
-        return self.instructed.union(remarked, advised) - {self.requester}
-
-    @property
     def unused(self) -> tuple[Instruction, ...]:
         return tuple(one for one in self.instructions if not one.used)
 

@@ -26,13 +26,13 @@ from gate.tasks.plan_review import (
 )
 from gate.tasks.task_transitions import (
     IN_WORDS,
-    advisers_before,
     fail_task,
     lock_unchanged,
     move_task,
     next_pause,
     say_in_thread,
     start_turn,
+    told_by,
     told_words,
     update_task,
     words_are_private,
@@ -87,7 +87,7 @@ async def _proposed(world: World, task: Task, reply: ProposePlan) -> Plan:
     note = plans.clipped(reply.note, NOTE)
     version = before.version + 1
     plan = replace(before, version=version, steps=steps, last=last, note=note, own_note=reply.own)
-    plan = plans.with_heard(task, plans.with_advisers(plan, await advisers_before(world, task)))
+    plan = plans.with_heard(task, plan, await told_by(world, task))
     if too_long(world, plan):
         return plan
     return await preview_plan(world, task, plan)

@@ -20,6 +20,7 @@ from gate.actions.preview import (
 from gate.arguments.canonical_targets import touched, with_resolved_paths
 from gate.rules import plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
+from gate.rules.advisers import of_task
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derive_id
 from gate.rules.plan_room import within_room, without_details
@@ -54,7 +55,7 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
     """The call of a step, under the id that this attempt of it has. `private`: some of what it is given is."""
     action_id = derive_id("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
-    heard = task.heard if step.heard is None else frozenset(step.heard)
+    heard = of_task(task) if step.heard is None else frozenset(step.heard)
     asked = CallRequest(
         action_id,
         task.session,

@@ -35,7 +35,7 @@ from gate.rules.planner_port import (
     Say,
     Turn,
 )
-from gate.rules.plans import advisers, applies_when, with_advisers, with_heard
+from gate.rules.plans import applies_when, with_heard
 from gate.rules.ports import Note, PlannerUnavailable, StaleTask, Unavailable, World
 from gate.rules.task import Flow, Instruction, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
@@ -180,7 +180,7 @@ async def _store_reply(
             return asked, task
         plan = with_reply_steps(world, task, turn, index, reply) if may_ask(turn, task) else task.plan
         if plan is not None and plan is not task.plan:
-            plan = with_heard(task, with_advisers(plan, advisers(brief.earlier)))
+            plan = with_heard(task, plan, brief.told_by)
         if said.usage.requests or brief.instructions or plan is not task.plan:
             taken = (
                 task.instructions

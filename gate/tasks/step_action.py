@@ -10,7 +10,7 @@ from gate.actions.claim_click import approve, end_pending, notify_ended
 from gate.actions.grant_consent import approve_by_grant
 from gate.actions.prepare import Write, has_too_many_pending, insert_pending
 from gate.arguments.tool_names import tool_in_words
-from gate.rules import jobs, plans
+from gate.rules import advisers, jobs, plans
 from gate.rules.action import Action, CallClass, Preview, Vote
 from gate.rules.action_states import Event, State
 from gate.rules.canonical_json import stored_args
@@ -277,11 +277,8 @@ def failed_step(plan: Plan, step: Step, action: Action) -> Step:
 
 
 def with_adviser(plan: Plan, action: Action) -> Plan:
-    """The plan, with who has said why this does not run in their own words."""
-    said = action.resolution
-    if not said.by or not said.reason or said.own or said.by in plan.advised_by:
-        return plan
-    return replace(plan, advised_by=(*plan.advised_by, said.by))
+    """The plan, with who has said something about what became of this."""
+    return plans.with_advisers(plan, advisers.of_action(action.resolution, action.result_review))
 
 
 def _reason(action: Action) -> str:

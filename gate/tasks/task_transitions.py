@@ -9,7 +9,7 @@ from typing import Unpack
 
 from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress, mark_message_handled
 from gate.actions.words_of_tokens import count_words_of_token
-from gate.rules import events, jobs, plans
+from gate.rules import advisers, events, jobs, plans
 from gate.rules.action import Json
 from gate.rules.audit import Entry
 from gate.rules.grant_ports import WORDS_OF_OTHERS
@@ -200,6 +200,7 @@ async def planner_context(world: World, task: Task) -> PlannerContext:
         left=tuple(redacted_step(task, s) for s in steps if not s.is_finished),
         earlier=earlier[-EARLIER_TURNS:],
         older=len(earlier) > EARLIER_TURNS,
+        told_by=await told_by(world, task, earlier),
         remarks=task.input.remarks,
         attempts=task.attempts,
     )
@@ -235,11 +236,15 @@ async def _earlier(world: World, task: Task) -> tuple[Turn, ...]:
     return tuple(turn for turn in others if turn.task not in agents)
 
 
-async def advisers_before(world: World, task: Task) -> list[str]:
-    """Who has said why not to calls of earlier requests of the thread, where the policy names approvers: else nobody
-    asks."""
-    named = any(rule.approvers for rule in world.policy.rules)
-    return plans.advisers(await _earlier(world, task)) if named else []
+async def told_by(world: World, task: Task, earlier: tuple[Turn, ...] | None = None) -> frozenset[str]:
+    """`PlannerContext.told_by`. `earlier`: the turns before, where they have been read."""
+    if not advisers.are_counted(world.policy):
+        return frozenset()
+    turns, grants = await _earlier(world, task) if earlier is None else earlier, world.ledger.grants
+    asked, tasks = frozenset(turn.requester for turn in turns), {turn.task for turn in turns}
+    said = await grants.said_in({task.turn, *(turn.id for turn in turns)} - {""}, tasks - {""})
+    to_agent = await grants.said_to_agent(task.id, task.session.team, task.requester)
+    return (said | asked | to_agent) - {task.requester}
 
 
 async def load_task(world: World, press: TaskPress, verb: TaskVerb) -> Task | PressResult:

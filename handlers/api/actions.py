@@ -9,7 +9,7 @@ from typing import Any
 from gate.actions import claim_click, edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import OUTDATED, Press
 from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
-from gate.rules import access
+from gate.rules import access, advisers
 from gate.rules.access import Listed, Token, TokenKind, may_read_held
 from gate.rules.action import Action, Ref, Risk, Session
 from gate.rules.action_states import SETTLED, State
@@ -24,7 +24,6 @@ from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_
 from handlers.api.token_turns import release_slot
 
 FIRST_LOOK, LONGEST_GAP = 0.05, 1.0  # seconds
-LATEST = 50  # calls of an agent in which it is looked up who has said why not
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
 WITHDRAWN = "withdrawn by the agent “{name}”"
 
@@ -117,16 +116,13 @@ async def open_session(request: ApiRequest[Any], placed: Session, key: str, text
     return Session(placed.team, placed.channel, thread)
 
 
-async def advisers(services: Services, token: Token) -> frozenset[str]:
-    """Who else has said why not to one of the latest calls of an agent, or something about its result, as the agent is
+async def told_by(services: Services, token: Token) -> frozenset[str]:
+    """Who else has said something about one of the latest calls or in one of the latest tasks of an agent, as it is
     told: what it proposes after that may be what they asked for."""
-    named = any(rule.approvers for rule in services.world.policy.rules)
-    if token.kind is not TokenKind.AGENT or not named:
+    if token.kind is not TokenKind.AGENT or not advisers.are_counted(services.world.policy):
         return frozenset()
-    found = await services.pages.actions(token, pending=False, session=None, after="", limit=LATEST)
-    said = {one.decided_by for one in found.items if one.state is State.REJECTED and one.decision}
-    said |= {one.judged.by for one in found.items if one.judged and one.judged.comment}
-    return frozenset(said - {"", token.user})
+    said = await services.world.ledger.grants.said_to_agent(token.id, token.team, token.user)
+    return said - {token.user}
 
 
 async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
@@ -140,7 +136,7 @@ async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     )
     server, _, tool = params.tool.partition(".")
     proposal = Proposal(server, tool, params.arguments, Risk(params.risk_level), prose=params.why)
-    said = await advisers(services, token)
+    said = await told_by(services, token)
     asked = CallRequest(action_id, session, token.user, proposal, instructed=said)
     made = await prepare(services.world, asked)
     if isinstance(made, Prepared):

@@ -41,7 +41,7 @@ from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase
 from gate.rules.tool import ToolSpec
 from gate.rules.tool_offers import offered_tools
-from handlers.api.actions import advisers, thread_key
+from handlers.api.actions import thread_key, told_by
 from handlers.api.endpoint import BROKEN, BUSY, owner_of
 from handlers.api.event_stream import Feed
 from handlers.api.models import ID
@@ -118,7 +118,7 @@ class Calls:
         spec, session = known[params.name].spec, await self._session(token)
         action_id = await self._action_id(token, spec, args, session)
         await checkpoint()  # it is decided again when it is proposed: other work may go on between the two
-        said = await advisers(self._services, token)
+        said = await told_by(self._services, token)
         call = Call(spec.server, spec.name, args)
         asked = CallRequest(action_id, session, token.user, call, instructed=said)
         work = partial(self._propose, ctx, caller, asked)

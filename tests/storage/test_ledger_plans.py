@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.action import Session, Undo
 from gate.rules.action_states import State
 from gate.rules.planner_port import Incoming
+from storage.advisers import TO_AGENT
 from storage.ledger import SqlLedger
 from storage.rows import action_row, entry_row, plain
 from storage.schema import metadata
@@ -45,6 +46,8 @@ QUESTIONS: dict[str, Question] = {
     "asking": lambda ledger: ledger.tasks_awaiting_answer("T1", "U1"),
     "of a turn": lambda ledger: ledger.actions_of_turn("t1"),
     "turn": lambda ledger: ledger.turn("t1"),
+    "said in a thread": lambda ledger: ledger.grants.said_in({"t1"}, {"k1"}),
+    "said to an agent": lambda ledger: ledger._ask(*TO_AGENT, token="k1", team="T1", requester="U1"),
     "starter": lambda ledger: ledger.thread_starter(THREAD),
     "sheet": lambda ledger: ledger.opened_modal("V1"),
     "note": lambda ledger: ledger.note("n1"),

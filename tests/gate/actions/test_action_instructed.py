@@ -24,6 +24,7 @@ from tests.gate.plan_setup import (
     on_plan,
     only,
     planned,
+    pressed,
     proposes,
     steps,
     waiting,
@@ -273,6 +274,45 @@ async def test_who_said_why_not_does_not_confirm_alone_what_a_later_request_of_t
     stage.planner.script[:] = [Propose((write_it[1],)), Say("Done.")]
     await stage.say("please try the payment once more")
     action = await waiting(stage)
+    with nothing_ran(stage):
+        assert (await stage.confirm(action, BEN)).code == "not_allowed"
+
+
+async def instructed_before(stage: Scene) -> None:
+    """An instruction in the task before, which its plan was changed by; the task was stopped then."""
+    await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    first = await waiting(stage)
+    await stage.say(OTHER, user=BEN, mentioned=False)
+    kept = keep(steps(await only(stage))[0])
+    stage.planner.script.append(proposes(kept, write("evil.md", "as Ben said")))
+    await yes(stage, first, BEN)
+    assert b"evil.md" in (await waiting(stage)).args
+    await pressed(stage, control.stop, on_plan(await only(stage)))
+
+
+async def said_no_to_a_step_before(stage: Scene) -> None:
+    """Why the step of a plan was rejected, of which the next plan was made; its task was stopped then."""
+    action = await by_reason_in_a_plan(stage)
+    assert b"evil.md" in action.args
+    await pressed(stage, control.stop, on_plan(await only(stage)))
+
+
+async def asked_before(stage: Scene) -> None:
+    """A request of their own."""
+    stage.planner.script[:] = [Say("Whose desk?")]
+    await stage.say(OTHER, user=BEN)
+
+
+@pytest.mark.parametrize("said", [instructed_before, said_no_to_a_step_before, asked_before])
+async def test_who_said_something_in_an_earlier_request_of_the_thread_does_not_confirm_alone_what_comes_of_it(
+    stage: Scene, said: Callable[[Scene], Awaitable[None]]
+) -> None:
+    four_eyes(stage, ONE)
+    await said(stage)
+    stage.planner.script[:] = [Propose((Call("desk", "write", {"path": "evil.md", "content": "new"}),))]
+    await stage.say("please do what was asked for before")
+    action = await waiting(stage)
+    assert action.proposal.source.instructed == {BEN}
     with nothing_ran(stage):
         assert (await stage.confirm(action, BEN)).code == "not_allowed"
 
