@@ -20,6 +20,7 @@ from gate.rules.planner_port import (
     PlannerReply,
     Turn,
 )
+from gate.rules.plans import with_heard
 from gate.rules.ports import PlannerUnavailable, Tx, World
 from gate.rules.routing import Route, can_be_skipped, route
 from gate.rules.task import Assessment, Flow, Plan, Question, SettledPoint, StopRequest, Task
@@ -77,6 +78,8 @@ async def assess(world: World, task: Task) -> bool:
         raise
     way = route(found.assessment, task.switches, task.decided, task.asked)
     first = _first_reply(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
+    if first and first.plan and first.plan is not task.plan:
+        first = replace(first, plan=with_heard(task, first.plan, brief.told_by))
     async with world.ledger.begin() as tx:
         if found.foreign:
             await tx.grants.taint(task.session, WORDS_OF_OTHERS, False)

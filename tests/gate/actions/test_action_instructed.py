@@ -12,11 +12,20 @@ from gate.actions.button_press import PressResult
 from gate.rules.action import Action, Vote
 from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
-from gate.rules.planner_port import Call, Incoming, Propose, Say
+from gate.rules.planner_port import (
+    Call,
+    Incoming,
+    PlannerAssessment,
+    PlannerContext,
+    Propose,
+    Say,
+    Turn,
+)
 from gate.rules.policy import Rule
+from gate.rules.task import Assessment
 from gate.tasks import control, plan, steer
 from gate.tasks.pending import waiting_for
-from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene, nothing_ran
+from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Obeying, Scene, nothing_ran
 from tests.gate.plan_setup import (
     approved,
     keep,
@@ -304,17 +313,29 @@ async def asked_before(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("said", [instructed_before, said_no_to_a_step_before, asked_before])
+@pytest.mark.parametrize("at_once", [False, True])
 async def test_who_said_something_in_an_earlier_request_of_the_thread_does_not_confirm_alone_what_comes_of_it(
-    stage: Scene, said: Callable[[Scene], Awaitable[None]]
+    stage: Scene, said: Callable[[Scene], Awaitable[None]], at_once: bool
 ) -> None:
+    """Also where the first reply comes with the look at the request."""
     four_eyes(stage, ONE)
     await said(stage)
+    if at_once:
+        stage.planner = AtOnce()
+        stage.world = replace(stage.world, planner=stage.planner)
     stage.planner.script[:] = [Propose((Call("desk", "write", {"path": "evil.md", "content": "new"}),))]
     await stage.say("please do what was asked for before")
     action = await waiting(stage)
     assert action.proposal.source.instructed == {BEN}
     with nothing_ran(stage):
         assert (await stage.confirm(action, BEN)).code == "not_allowed"
+
+
+class AtOnce(Obeying):
+    """Answers a simple request as it looks at it."""
+
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
+        return PlannerAssessment(Assessment(10, 1), await self.reply(turn, brief, ()))
 
 
 async def test_two_approvers_who_have_both_said_something_confirm_together(stage: Scene) -> None:
