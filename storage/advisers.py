@@ -70,10 +70,10 @@ TO_AGENT = _about(
 def in_rows(
     of_actions: Iterable[Row[Any]], of_tasks: Iterable[Row[Any]], of_reviews: Iterable[Row[Any]]
 ) -> frozenset[str]:
-    """Who has said something in these calls and tasks, those who asked for the tasks included."""
+    """Who has said something in these calls and tasks."""
     told = [advisers.of_action(unpacked(row.resolution), unpacked(row.result_review)) for row in of_actions]
     for row in of_tasks:
-        told += [frozenset({row.requester}), advisers.of_words(loaded(Input, row), _advised_by(row.end))]
+        told.append(advisers.of_words(loaded(Input, row), _advised_by(row.end)) - {row.requester})
     return frozenset(row.reviewer_id for row in of_reviews).union(*told)
 
 

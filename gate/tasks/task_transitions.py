@@ -241,10 +241,10 @@ async def told_by(world: World, task: Task, earlier: tuple[Turn, ...] | None = N
     if not advisers.are_counted(world.policy):
         return frozenset()
     turns, grants = await _earlier(world, task) if earlier is None else earlier, world.ledger.grants
-    asked, tasks = frozenset(turn.requester for turn in turns), {turn.task for turn in turns}
+    tasks = {turn.task for turn in turns}
     said = await grants.said_in({task.turn, *(turn.id for turn in turns)} - {""}, tasks - {""})
     to_agent = await grants.said_to_agent(task.id, task.session.team, task.requester)
-    return (said | asked | to_agent) - {task.requester}
+    return (said | to_agent) - {task.requester}
 
 
 async def load_task(world: World, press: TaskPress, verb: TaskVerb) -> Task | PressResult:

@@ -306,13 +306,7 @@ async def said_no_to_a_step_before(stage: Scene) -> None:
     await pressed(stage, control.stop, on_plan(await only(stage)))
 
 
-async def asked_before(stage: Scene) -> None:
-    """A request of their own."""
-    stage.planner.script[:] = [Say("Whose desk?")]
-    await stage.say(OTHER, user=BEN)
-
-
-@pytest.mark.parametrize("said", [instructed_before, said_no_to_a_step_before, asked_before])
+@pytest.mark.parametrize("said", [instructed_before, said_no_to_a_step_before])
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_who_said_something_in_an_earlier_request_of_the_thread_does_not_confirm_alone_what_comes_of_it(
     stage: Scene, said: Callable[[Scene], Awaitable[None]], at_once: bool
