@@ -132,6 +132,12 @@ def _counted(value: Json, noun: str) -> str:
     return counted(amount, noun)
 
 
+def _paths(value: Json) -> list[Json]:
+    """The lines that are absolute paths; none of a capture that found nothing there."""
+    value = value.get("content", "") if isinstance(value, Mapping) else value
+    return [line for line in str(value).split("\n") if line.startswith("/")]
+
+
 FILTERS: dict[str, Callable[[Json], str]] = {
     "name": _last_part,
     "place": lambda v: (
@@ -150,6 +156,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "excerpted": lambda v: "\n".join(excerpted_files(str(v))),  # the files whose content JSON gives
     "shown": lambda v: "\n".join(_shown_files(v)),  # the files of what git shows of a revision
     "compared": lambda v: "\n".join(_compared_files(v)),  # the files of a difference to a target
+    "paths": lambda v: "\n".join(map(str, _paths(v))),  # the absolute paths that stand on lines of their own
     "folder": _folder,
     "tree": _tree,
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
@@ -160,6 +167,7 @@ LISTS: dict[str, Callable[[Json], list[Json]]] = {
     "excerpted": lambda v: list(excerpted_files(str(v))),
     "shown": lambda v: list(_shown_files(v)),
     "compared": lambda v: list(_compared_files(v)),
+    "paths": _paths,
 }
 
 

@@ -44,9 +44,10 @@ def reviewed(name: str, command: str, *args: str, **env: str) -> ServerConfig:
 
 
 @asynccontextmanager
-async def _house(home: Path, server: ServerConfig) -> AsyncIterator[Product]:
+async def _house(home: Path, server: ServerConfig, rules: str = "[]") -> AsyncIterator[Product]:
     """A house with this server, whose tools Ann has read."""
-    async with running_product(home, limits=MANY, servers=[server]) as product:
+    policy = f"version: 1\nservers:\n  {server.name}: {{trust: reviewed}}\nrules: {rules}\n"
+    async with running_product(home, limits=MANY, servers=[server], policy=policy) as product:
         await read_by_ann(product, server.name)
         yield product
 
@@ -61,7 +62,8 @@ async def files_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
     folder = home / "shared"
     folder.mkdir()
     server = replace(reviewed("disk", NODE, str(script), str(folder)), recipes="server-filesystem")
-    async with _house(home / "home", server) as product:
+    kept = f'[{{name: personnel, tools: ["disk.*"], deny: true, text: "^{folder}/team/hr/"}}]'
+    async with _house(home / "home", server, kept) as product:
         yield product, folder
 
 
@@ -69,8 +71,8 @@ async def files_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 def files_product(files_house: House) -> House:
     """@modelcontextprotocol/server-filesystem over a folder with one file."""
     product, folder = files_house
-    for path in folder.iterdir():
-        path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
     (folder / "old.md").write_text("one\ntwo\n")
     return product, folder
 

@@ -70,6 +70,29 @@ async def test_a_move_goes_and_comes_back(files_product: ProductAndFolder):
     assert (source.exists(), destination.exists()) == (True, False)
 
 
+async def test_a_folder_is_not_moved_where_a_rule_denies_what_is_in_it(files_product: ProductAndFolder):
+    """Under its new name the file was read at once."""
+    product, folder = files_product
+    for name in ("team/hr/pay.md", "docs/team/hr/a.md", "empty"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("98,000") if path.suffix else path.mkdir()
+    for source in (folder, folder / "team", folder / "team" / "hr"):
+        thread = await Thread.ask(
+            product, "disk.move_file", source=str(source), destination=str(folder / "open")
+        )
+        assert ("does not allow this (“personnel”)" in thread.shown, thread.buttons) == (True, [])
+    for name in ("docs", "empty"):
+        source, destination = folder / name, folder / "away"
+        thread = await Thread.ask(
+            product, "disk.move_file", source=str(source), destination=str(destination / name)
+        )
+        assert thread.buttons == ["review", "edit", "cancel", "more"]
+    (folder / "away").mkdir()
+    await thread.confirm()
+    assert (folder / "away" / "empty").is_dir()
+
+
 async def test_what_the_server_forbids_fails_and_nothing_happens(
     files_product: ProductAndFolder, tmp_path: Path
 ):
