@@ -146,6 +146,8 @@ NUMBERS = [
     ("jira_batch_get_changelogs", "issue_ids_or_keys", "10001,OPS-1"),
     ("jira_batch_get_changelogs", "issue_ids_or_keys", ["OPS-1", "10001"]),
     ("jira_assign_issue", "assignee", "accountid:712020:boss"),
+    ("jira_assign_issue", "assignee", '{"accountId": "712020:boss"}'),
+    ("jira_assign_issue", "assignee", ' {"account_id": "712020:boss"}'),
 ]
 
 
@@ -257,6 +259,28 @@ def test_the_folder_of_git_is_refused_where_a_rule_names_the_repository(path: st
     )
 
 
+@pytest.mark.parametrize("name", ["refs/heads/main", "heads/main", "main/", "ma in", "HEAD", "x//y", "@"])
+def test_a_branch_is_made_by_a_usual_name_or_a_phrase(name: str) -> None:
+    """`refs/heads/main` moved the branch main where its name is kept in packed refs."""
+    own, args = spec("server-git", "git_create_branch"), {"repo_path": "/r", "branch_name": name}
+    assert judged(own, dict(args), Rule("r", ("other.*",), deny=True)).verdict is Verdict.TYPED
+    assert judged(own, dict(args), rule(branch_name={"const": "main"})).verdict is Verdict.DENY
+    for usual in ("feature/x", "größe", "fix-#12", "user@work", "release_1.2"):
+        found = judged(own, {**args, "branch_name": usual}, rule(branch_name={"const": "main"}))
+        assert found.verdict is Verdict.CONFIRM
+    base: dict[str, Json] = {"repo_path": "/r", "branch_name": "a", "base_branch": "heads/main"}
+    assert judged(own, base, rule(base_branch={"const": "main"})).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("path", ["a.md?ref=secret", "a.md?ref=secret#x", "a.md%3Fref=secret"])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_a_path_that_holds_a_branch_is_refused_where_a_rule_names_that(file: str, path: str) -> None:
+    own, args = spec(file, "get_file_contents"), {"owner": "a", "repo": "b", "path": path}
+    name = "branch" if file == "server-github" else "ref"
+    assert judged(own, dict(args), rule(**{name: {"const": "secret"}})).rule == "leads elsewhere"
+    assert judged(own, dict(args), Rule("r", ("other.*",), deny=True)).verdict is Verdict.RUN
+
+
 PROJECTS = [
     ("jira_get_project_issues", "project_key", "10000"),
     ("jira_link_to_epic", "epic_key", "10001"),
@@ -280,6 +304,10 @@ def test_a_project_or_an_issue_by_its_number_is_refused_where_a_rule_names_its_k
 PLACES: list[tuple[str, str, dict[str, Json]]] = [
     ("server-git", "git_add", {"repo_path": "/r", "files": ["/r/legal/a.md"]}),
     ("server-git", "git_add", {"repo_path": "/r", "files": ["a.md", "../r/legal/a.md"]}),
+    ("server-git", "git_add", {"repo_path": "/r", "files": ["a.md", "legal"]}),
+    ("server-git", "git_add", {"repo_path": "/r", "files": ["."]}),
+    ("server-git", "git_add", {"repo_path": "/r", "files": ["./", "a.md"]}),
+    ("server-git", "git_add", {"repo_path": "/r", "files": [".config"]}),
     ("server-git", "git_status", {"repo_path": "/proc/self/root/legal"}),
     ("mcp-atlassian", "jira_update_issue", {"issue_key": "A-1", "attachments": "/a, hr/pay.csv"}),
     ("mcp-atlassian", "jira_update_issue", {"issue_key": "A-1", "attachments": "/proc/self/cwd/hr/pay.csv"}),
