@@ -220,7 +220,21 @@ def test_another_name_of_a_branch_is_refused_where_a_rule_names_it(name: str) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["feature/x", "größe", "fix-#12", "user@work", "release-1.2", "ветка", "機能"]
+    "name",
+    [
+        "feature/x",
+        "größe",
+        "fix-#12",
+        "user@work",
+        "release-1.2",
+        "ветка",
+        "機能",
+        "תיקון",
+        "إصلاح",
+        "फीचर",
+        "cafe\u0301",
+        "fix(ui)!",
+    ],
 )
 def test_the_usual_name_of_a_branch_is_refused_by_no_rule_about_another(name: str) -> None:
     switched = {"repo_path": "/r", "branch_name": name}
@@ -270,6 +284,38 @@ def test_a_branch_is_made_by_a_usual_name_or_a_phrase(name: str) -> None:
         assert found.verdict is Verdict.CONFIRM
     base: dict[str, Json] = {"repo_path": "/r", "branch_name": "a", "base_branch": "heads/main"}
     assert judged(own, base, rule(base_branch={"const": "main"})).verdict is Verdict.DENY
+
+
+def test_issues_of_a_list_are_refused_where_a_rule_names_a_project() -> None:
+    own, said = spec("mcp-atlassian", "jira_batch_create_issues"), '[{"project_key": "HR", "summary": "x"}]'
+    assert judged(own, {"issues": said}, rule(project_key={"const": "HR"})).rule == "leads elsewhere"
+    assert judged(own, {"issues": said}, Rule("r", ("other.*",), deny=True)).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize("path", ["app/[...slug]/page.tsx", "a..b.md", "v1.2/..hidden", "docs/…/a.md"])
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_a_path_with_dots_in_its_names_is_read_at_once(file: str, path: str) -> None:
+    own, args = spec(file, "get_file_contents"), {"owner": "a", "repo": "b", "path": path}
+    assert judged(own, dict(args), rule(path={"const": "hr.md"})).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize("name", ["[salaries]", "salaries)--", "`salaries`", "salaries\n", "main.salaries"])
+def test_a_table_by_another_spelling_is_refused_where_a_rule_names_it(name: str) -> None:
+    own = spec("server-sqlite", "describe_table")
+    assert judged(own, {"table_name": name}, rule(table_name={"const": "salaries"})).verdict is Verdict.DENY
+    assert judged(own, {"table_name": "people_2"}, rule(table_name={"const": "x"})).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "words", ["'del'||'ete-all'", "char(100)", "x'64656c6574652d616c6c'", "Printf ('%s', 'd')"]
+)
+def test_a_row_whose_words_are_put_together_takes_a_phrase(words: str) -> None:
+    """An index for full text takes it for a command: all of the index was gone by one click."""
+    query = f"insert into notes(notes) values({words})"
+    other = Rule("r", ("other.*",), deny=True)
+    assert judged(spec("server-sqlite", "write_query"), {"query": query}, other).verdict is Verdict.TYPED
+    plain: dict[str, Json] = {"query": "insert into notes(title, body) values('Formats, A4', 'x')"}
+    assert judged(spec("server-sqlite", "write_query"), plain, other).verdict is Verdict.CONFIRM
 
 
 @pytest.mark.parametrize("path", ["a.md?ref=secret", "a.md?ref=secret#x", "a.md%3Fref=secret"])
@@ -394,6 +440,7 @@ ELSEWHERE: list[tuple[str, str, str]] = [
         "//main",
         "agent/%2e%2e/main",
         "main ",
+        "main\n",
         "ma\u200bin",
         "main.",
         "main%00",
