@@ -107,13 +107,34 @@ async def test_a_secret_in_the_clipboard_is_typed_for_and_shown_to_whoever_asked
     assert (found.verdict, found.private, found.always_gated) == (verdict, private, private)
 
 
-@pytest.mark.parametrize("text", [TOKEN, "password: hunter2!", "xK9#mQ2$vL7pW4", "a\n" + TOKEN + "\nb"])
+WITH_SLASHES = [
+    "wJalrXUtn/EMI7bPxRfiCYzK8qL/2mNo5vQw1dTs",
+    "xK9#m/2$vL7pW4",
+    "Tr0ub4dor/Horse=9",
+    "/9j4AAQSkZJRgABAQ8x",
+]
+
+
+@pytest.mark.parametrize(
+    "text", [TOKEN, "password: hunter2!", "xK9#mQ2$vL7pW4", "a\n" + TOKEN + "\nb", *WITH_SLASHES]
+)
 def test_it_looks_secret(text: str) -> None:
     assert secret(text)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Call the printer.", "reports/Q3/summary-2026.md", "Dampfschiff", "12.50"]
+    "text",
+    [
+        "",
+        "Call the printer.",
+        "reports/Q3/summary-2026.md",
+        "Dampfschiff",
+        "12.50",
+        "src/main/java/FooBar.java",
+        "https://example.com/a/B2?x=1",
+        "C:/Users/Ann/Documents/x2.md",
+        "/usr/lib/x86_64-linux-gnu/libssl.so.3",
+    ],  # fmt: skip
 )
 def test_it_does_not_look_secret(text: str) -> None:
     assert not secret(text)
