@@ -134,7 +134,7 @@ def test_it_looks_secret(text: str) -> None:
         "https://example.com/a/B2?x=1",
         "C:/Users/Ann/Documents/x2.md",
         "/usr/lib/x86_64-linux-gnu/libssl.so.3",
-    ],  # fmt: skip
+    ],
 )
 def test_it_does_not_look_secret(text: str) -> None:
     assert not secret(text)
