@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers import lines
 from servers.calendar import events, times
-from servers.calendar.events import NewEvent, Occurrence, Plan, Problems
+from servers.calendar.events import File, NewEvent, Occurrence, Plan, Problems
 from servers.calendar.times import Moment
 from servers.days import Days
 from servers.filesystem.paths import Place, Roots, opened
@@ -150,7 +150,8 @@ def _text(value: str) -> str:
 def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
     """A new event as the gate shows it. It names no time of now: it must be the same when looked at again."""
     problems = Problems()
-    named = clashing(draft, roots, days.zone, problems)
+    every = events.read_all(events.calendars(roots), problems)
+    named = clashing(draft, every, days.zone, problems)
     told = [f"! at the same time: {each.title}, {times.span(each.start, each.end)}" for each in named]
     told += [f"! {problems.note}"] if problems.note else []
     return Plan(
@@ -186,11 +187,11 @@ def _bound(draft: Draft, zone: ZoneInfo) -> str:
     return f", until {until.astimezone(zone).date() if isinstance(until, datetime) else until}"
 
 
-def clashing(draft: Draft, roots: Roots, zone: ZoneInfo, problems: Problems) -> list[Occurrence]:
+def clashing(draft: Draft, every: Sequence[File], zone: ZoneInfo, problems: Problems) -> list[Occurrence]:
     """Up to ten things that take time when the event would, of the first few times that it takes place."""
     spans = draft.occurrences(zone)
     if not spans:
         return []
-    there = events.between(events.calendars(roots), spans[0][0], max(end for _, end in spans), zone, problems)
+    there = events.between(every, spans[0][0], max(end for _, end in spans), zone, problems)
     found = [clash for span in spans for clash in events.clashes(there, *span)]
     return found[:LOOKED_AT]

@@ -5,6 +5,7 @@ What the tools take and answer is here, too: times are local to the zone of the 
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -236,15 +237,15 @@ def calendars(roots: Roots, name: str = "") -> list[Place]:
 
 
 def asked(
-    task: str, folders: Sequence[Place], problems: Problems, **args: Any
+    task: str, every: Sequence[File], problems: Problems, **args: Any
 ) -> Iterator[tuple[list[File], dict[str, Any]]]:
-    """What a task finds in all files, in portions: the facts of one number its files from 0 on."""
+    """What a task finds in all these files, in portions: the facts of one number its files from 0 on."""
 
     def job(files: list[File]) -> Job:
         names = [file.place.said for file in files]
         return Job(task, [file.data for file in files], {**args, "names": names}, limits=LIMITS)
 
-    for files, result in Portions(job, at_once=100).results(list(read_all(folders, problems))):
+    for files, result in Portions(job, at_once=100).results(list(every)):
         if result.refused:
             for file in files:
                 problems.add(f"{file.place.said} {result.refused}".rstrip("."), [file])
@@ -254,8 +255,20 @@ def asked(
             yield files, result.told
 
 
-def read_all(folders: Sequence[Place], problems: Problems) -> Iterator[File]:
+def read_all(folders: Sequence[Place], problems: Problems) -> list[File]:
     """Every file below these that can be read; the others go to `problems`."""
+    return list(_read_all(folders, problems))
+
+
+def state(files: Sequence[File]) -> str:
+    """SHA-256 over these files, by which they are known to be the same ones still."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.place.said}\n{file.sha256}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _read_all(folders: Sequence[Place], problems: Problems) -> Iterator[File]:
     left = MOST_BYTES
     for number, place in enumerate(_places(folders, problems)):
         if number >= MOST_FILES or left < 0:
@@ -376,17 +389,17 @@ class Series:
 
 
 def between(
-    folders: Sequence[Place], begin: datetime, end: datetime, zone: ZoneInfo, problems: Problems
+    every: Sequence[File], begin: datetime, end: datetime, zone: ZoneInfo, problems: Problems
 ) -> list[Occurrence]:
     """What takes place in a span, in order of time. Files that cannot be understood go to `problems`."""
     span = {"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone.key}
-    every = (
+    times_of_all = (
         Occurrence.told(one, files[one["file"]], zone)
-        for files, told in asked("calendar.between", folders, problems, **span)
+        for files, told in asked("calendar.between", every, problems, **span)
         for one in told["found"]
     )
     found, left = list[Occurrence](), MOST_HELD
-    for each in every:
+    for each in times_of_all:
         left -= each.size
         if left < 0:
             problems.add("more takes place than can be looked at: ask for fewer days, or for one calendar")
@@ -411,7 +424,7 @@ def find(folders: Sequence[Place], event_id: str, zone: ZoneInfo) -> Series:
     problems = Problems()
     holding = [
         files[number]
-        for files, told in asked("calendar.holding", folders, problems, event_id=event_id)
+        for files, told in asked("calendar.holding", read_all(folders, problems), problems, event_id=event_id)
         for number in told["found"]
     ]
     if not holding:

@@ -44,13 +44,14 @@ from servers.days import Days
 from servers.filesystem import answers, disk, file_ops, trash
 from servers.filesystem.answers import spoken
 from servers.filesystem.models import Item
-from servers.filesystem.paths import Roots
+from servers.filesystem.paths import Place, Roots
 from servers.filesystem.tools import FROM_TRASH
 from servers.filesystem.trash import KEEP
 from servers.folders import WAYS_BACK
 from servers.tool_metadata import Card, bound, call, change, lying_inside, reading, unchanged
 
 MOST_EVENTS, MOST_SLOTS = 500, 200
+LOOKS = 3  # through all calendars for one block of time
 DaysArg = Annotated[int, Field(ge=1, le=MOST_DAYS, description="How many days, the first one included.")]
 
 
@@ -81,7 +82,11 @@ class Tools:
         last = first + timedelta(days=days)
         folders = events.calendars(self.roots, calendar)
         there = events.between(
-            folders, self.days.begins(first), self.days.begins(last), self.days.zone, problems
+            events.read_all(folders, problems),
+            self.days.begins(first),
+            self.days.begins(last),
+            self.days.zone,
+            problems,
         )
         fits = (each for each in there if _contains(each, contains))
         shown, more = answers.fitting((each.shown() for each in fits), MOST_EVENTS)
@@ -104,7 +109,8 @@ class Tools:
         hours = _hours(from_time, to_time)
         open_ = events.windows(self._day(start), days, hours, weekends, zone)
         folders = events.calendars(self.roots, calendar)
-        there = events.between(folders, open_[0][0], open_[-1][1], zone, problems) if open_ else []
+        every = events.read_all(folders, problems) if open_ else []
+        there = events.between(every, open_[0][0], open_[-1][1], zone, problems) if open_ else []
         spans = events.slots(open_, there, self.days.now(), minutes)
         shown, more = answers.fitting((events.shown(span, zone) for span in spans), MOST_SLOTS)
         last = datetime.fromisoformat(shown[-1].end) if more else None  # what comes later is not told of
@@ -208,10 +214,11 @@ class Tools:
         uid = self.ids()
         place = draft.folder.child(f"{draft.start:%Y-%m-%d}-{uid}.ics")
         data = draft.written(uid, self.days.now())
-        with file_ops.alone(*self.roots.roots):
-            if alone:
-                must_be_free(draft, self.roots, self.days)
-            found = file_ops.make(place, data)
+        if alone:
+            found = self._into_free_time(draft, place, data)
+        else:
+            with file_ops.alone(*self.roots.roots):
+                found = file_ops.make(place, data)
         return Created(
             event_id=uid,
             title=draft.title,
@@ -219,6 +226,18 @@ class Tools:
             end=times.said(draft.end),
             file=place.said,
             sha256=found.sha256,
+        )
+
+    def _into_free_time(self, draft: drafts.Draft, place: Place, data: bytes) -> disk.Found:
+        """Make the file where that time is free. The calendars are looked through before others have to wait, and once
+        more where they have been written to by then."""
+        for _ in range(LOOKS):
+            looked_at = must_be_free(draft, self.roots, self.days)
+            with file_ops.alone(*self.roots.roots):
+                if events.state(_every(self.roots, Problems())) == looked_at:
+                    return file_ops.make(place, data)
+        raise ToolError(
+            "The calendars were written to each time that free time was looked for. Ask again in a minute."
         )
 
     @spoken
@@ -247,13 +266,19 @@ class Tools:
         )
 
 
-def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> None:
-    """Raises ToolError when something else is at that time. It does not name that, as a rule may keep it from whoever
-    asks: a list of the events does where it may."""
+def _every(roots: Roots, problems: Problems) -> list[events.File]:
+    return events.read_all(events.calendars(roots), problems)
+
+
+def must_be_free(draft: drafts.Draft, roots: Roots, days: Days) -> str:
+    """The state of the calendars in which that time is free. Raises ToolError when something else is at that time. It
+    does not name that, as a rule may keep it from whoever asks: a list of the events does where it may."""
     if not isinstance(draft.start, datetime):
         raise ToolError("A block of time needs a time: write start like 2026-11-24 14:00.")
-    if drafts.clashing(draft, roots, days.zone, Problems()):
+    every = _every(roots, problems := Problems())
+    if drafts.clashing(draft, every, days.zone, problems):
         raise ToolError("That time is not free. Choose another, or list the events to see what is there.")
+    return events.state(every)
 
 
 def _hours(begin: str, end: str) -> tuple[time, time]:

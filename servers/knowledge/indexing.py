@@ -1,4 +1,4 @@
-"""The index of a root: its file in `.countersign/knowledge`, which files it would take in, and taking them in."""
+"""The index of a root: its file in `.countersign/knowledge`, and which files it would take in."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from datetime import datetime
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import answers, disk, listing, paths, text, trash
 from servers.filesystem.models import Item
-from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private, spot
+from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 from servers.sandbox import protocol
 from servers.sandbox.calling import (
     JSON_OUTPUT,
@@ -29,14 +28,11 @@ from servers.sandbox.calling import (
     Limits,
     Streamed,
     answered,
-    brief,
     count,
     filled,
     pieces,
-    read,
     size_of,
     unbroken,
-    written,
 )
 from servers.text_encoding import HEAD
 
@@ -234,6 +230,11 @@ class Change:
         parts = f"{answers.counted(self.missing, 'part')} in the index will be found by what they mean, too"
         return [*files, *([Item(name=parts, kind="other")] if self.missing else [])]
 
+    def leave(self, files: Sequence[str]) -> None:
+        """Leave these out: the index stays as it is about them, so that the next update finds them again."""
+        self.added = [one for one in self.added if one.said not in files]
+        self.changed = [one for one in self.changed if one.said not in files]
+
     def must_be_something(self) -> None:
         """Raise ToolError when nothing is to be done, or more than one call takes."""
         for what, files in (
@@ -347,80 +348,3 @@ def _seen(here: Spot) -> Seen | str:
     except ToolError:
         return "cannot be opened"
     return Seen(here.said, size, found.sha256) if size <= most else f"larger than {most >> 20} MB"
-
-
-def taken(
-    index: Blob, roots: Roots, change: Change, folder: tuple[Place, bool] | None, made: BinaryIO
-) -> tuple[Blob, int]:
-    """The index after the change, in the file `made`, and how many parts were written. `folder`: one that is in it from
-    now on."""
-    new = sorted((*change.added, *change.changed), key=lambda one: one.said)
-    with TemporaryFile() as texts:
-        told, _ = ask(
-            index,
-            "changed",
-            *_texts(roots, new, change, texts),
-            into=made,
-            folder=[folder[0].inner, folder[1]] if folder else None,
-            gone=[roots.find(one).inner for one in (*change.removed, *(one.said for one in change.changed))],
-            new=[[roots.find(one.said).inner, one.sha256, one.size] for one in new],
-        )
-    if told["missing"]:
-        left = f"{told['missing']:,} parts (found by their words alone until the index is updated)"
-        change.skipped.insert(0, left)
-    after = written(made)
-    return after if after.size else b"", told["chunks"]
-
-
-def _texts(roots: Roots, files: list[Seen], change: Change, texts: BinaryIO) -> list[Streamed]:
-    """The text of each file, all in one file of ours. Raises ToolError for more than an index holds."""
-    found: list[Streamed] = []
-    for one in files:
-        found.append(filled(texts, [_text(roots, one, change).encode("utf-8", "replace")]))
-        if texts.tell() > LARGEST:
-            raise ToolError(f"These files hold more than {LARGEST >> 20} MB of text. Index smaller folders.")
-    return found
-
-
-def _text(roots: Roots, one: Seen, change: Change) -> str:
-    """The text of a file; of one that cannot be opened nothing. It is named among the skipped then, and also where a
-    part of it could not be read."""
-    with spot(roots.find(one.said)) as here, disk.reading(here) as file:
-        data = text.read_at(file, 0, one.size + 1)
-    if disk.sha256(data) != one.sha256:
-        raise ToolError(f"{one.said} has changed while it was read. Ask again.")
-    if one.marked:
-        return _unmarked(one, data, change)
-    if not one.document:
-        return _plain(data)
-    try:
-        told, made = read("formats.text", one.said, data, ending=_ending(one))
-    except ToolError:
-        change.skipped.append(f"{one.said} (broken, or too much to open)")
-        return ""
-    why = told.get("guessed") or ("" if made.strip() else "has no text")
-    change.skipped += [f"{one.said} ({brief(why)})"] if why else []
-    return made
-
-
-def _plain(data: bytes) -> str:
-    found = text.encoding(data)
-    return found.decoded(data) if found else ""
-
-
-def _ending(one: Seen) -> str:
-    return one.said[one.said.rindex(".") :].lower()
-
-
-def _unmarked(one: Seen, data: bytes, change: Change) -> str:
-    """What a mail or captions say, and what is attached to a mail; as it stands where it is no such file."""
-    ending = _ending(one)
-    mail: list[tuple[str, dict[str, Any]]] = [("email.text", {}), ("email.text", {"attachments": False})]
-    for task, args in mail if ending in (".eml", ".mbox") else [("formats.text", {"ending": ending})]:
-        with suppress(ToolError):
-            told, made = read(task, one.said, data, **args)
-            why = told.get("guessed")
-            change.skipped += [f"{one.said} ({brief(why)})"] if why else []
-            return made
-    change.skipped.append(f"{one.said} (cannot be read as {ending}: taken in as it stands)")
-    return _plain(data)

@@ -20,7 +20,7 @@ from servers.filesystem.models import ExpectedKept, Item
 from servers.filesystem.paths import Place, Root, Roots, opened, spot
 from servers.filesystem.trash import KEEP, fingerprint, must_be_kept
 from servers.knowledge import indexing
-from servers.knowledge.indexing import Change, difference, shown, taken
+from servers.knowledge.indexing import Change, difference, shown
 from servers.knowledge.models import (
     Answered,
     ChunkArg,
@@ -39,6 +39,7 @@ from servers.knowledge.models import (
     UpdateCall,
     WithinArg,
 )
+from servers.knowledge.taking import taken
 from servers.model_answers import Answer, about, answer_text, asking, cited, refusal, samples
 from servers.sandbox.calling import Blob, pieces, unbroken
 from servers.tool_metadata import ITEMS, Card, bound, call, change, reading, unchanged
@@ -332,9 +333,12 @@ class Changing:
     def _change(
         self, place: Place, new: tuple[Place, bool] | None, index: str | None, shown: str | None
     ) -> Indexed:
-        """Change the index of a root: one new folder, or all that are in it. None is held in memory."""
+        """Change the index of a root: one new folder, or all that are in it. None is held in memory.
+
+        Files are opened before others have to wait, so what was read is held against what is there by then: a text
+        against its file when it is read, the index when it is replaced."""
         at = self.clock()  # which may purge the trash: nobody else may have this root for it
-        with file_ops.alone(place.root), TemporaryFile() as copy, TemporaryFile() as made:
+        with TemporaryFile() as copy, TemporaryFile() as made:
             before = _agreed(place, index, copy)
             places = [new] if new else indexed(self.roots, indexing.folders(before), place)
             change = difference(indexing.known(before), self.roots, places)
@@ -342,9 +346,12 @@ class Changing:
             if shown is not None and change.digest != shown:
                 raise ToolError("The files have changed since they were shown. Look again, then ask again.")
             after, parts = taken(before, self.roots, change, new, made)
-            record = indexing.replace(place.root, before, after, at)
+            was, sha256 = indexing.named(before), indexing.named(after)
+            with file_ops.alone(place.root):
+                with indexing.stored(place.root) as now:
+                    _must_be(now, was)
+                record = indexing.replace(place.root, before, after, at)
             kept = fingerprint(self.roots.place(place.root, ()).said, pieces(before))
-            sha256 = indexing.named(after)
         return Indexed(
             path=place.said,
             added=len(change.added),
@@ -388,12 +395,17 @@ class Changing:
 
 
 def _agreed(place: Place, expected: str | None, copy: BinaryIO) -> Blob:
-    """The index of a root, as it was shown, for who is alone there."""
+    """The index of a root, as it was shown."""
     with indexing.stored(place.root) as index:
         data = indexing.copied(index, copy)
-    if expected is not None and indexing.named(data) != expected:
-        raise ToolError("The index has changed since it was shown. Look again, then ask again.")
+    if expected is not None:
+        _must_be(data, expected)
     return data
+
+
+def _must_be(index: Blob, expected: str) -> None:
+    if indexing.named(index) != expected:
+        raise ToolError("The index has changed since it was shown. Look again, then ask again.")
 
 
 _BACK: dict[str, Any] = {

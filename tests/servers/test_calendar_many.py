@@ -69,7 +69,11 @@ def test_of_more_than_an_answer_holds_the_first_are_told_and_the_rest_is_counted
     (tmp_path / "one.ics").write_text(event("DTSTART:20261102T120000Z", "DURATION:PT1H", "SUMMARY:Y"))
     problems = Problems()
     found = events.between(
-        events.calendars(Roots.at([tmp_path])), NOW, NOW + timedelta(days=days), BERLIN, problems
+        events.read_all(events.calendars(Roots.at([tmp_path])), problems),
+        NOW,
+        NOW + timedelta(days=days),
+        BERLIN,
+        problems,
     )
     assert calls == [2]
     assert len(found) > 2000

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from servers.knowledge import embeddings, indexing, tasks
+from servers.knowledge import embeddings, taking, tasks
 from tests.servers import test_knowledge_answers as answers
 from tests.servers.figures import told
 from tests.servers.test_knowledge_tools import knowing
@@ -156,8 +156,8 @@ async def test_a_change_says_how_many_parts_it_left(tmp_path: Path, monkeypatch:
         told, made = ask_sandbox(data, task, *blobs, **args)
         return (told | {"missing": 7} if task == "changed" else told), made
 
-    ask_sandbox = indexing.ask
-    monkeypatch.setattr(indexing, "ask", left)
+    ask_sandbox = taking.ask
+    monkeypatch.setattr(taking, "ask", left)
     async with knowing(written(tmp_path)) as ask:
         done = await ask("index_folder", path=".")
     assert done["skipped"] == ["7 parts (found by their words alone until the index is updated)"]

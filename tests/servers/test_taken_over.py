@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ from servers.email.words import Wanted
 from servers.filesystem import answers, disk, listing
 from servers.filesystem.paths import Roots
 from servers.knowledge import indexing
+from servers.knowledge.taking import Texts
 from servers.sandbox import calling
 from servers.sandbox.calling import Sandbox
 from tests.cpu_time import within
@@ -153,14 +155,22 @@ async def test_a_mail_with_texts_that_are_none_is_named_and_the_search_goes_on(
     assert "is broken, or too much to open" in found["note"]
 
 
+def documents_of(folder: Path, *contents: bytes) -> list[indexing.Seen]:
+    for number, content in enumerate(contents):
+        (folder / f"{number}.docx").write_bytes(content)
+    return [
+        indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
+        for number, content in enumerate(contents)
+    ]
+
+
 @pytest.mark.usefixtures("taken_over")
 async def test_no_text_that_is_indexed_is_longer_than_one_may_be(tmp_path: Path) -> None:
-    change = indexing.Change()
-    for number, content in enumerate((b"", b"no text")):
-        (tmp_path / f"{number}.docx").write_bytes(content)
-        seen = indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
-        assert indexing._text(Roots.at([tmp_path]), seen, change) == ""
-    assert change.skipped == [f"{number}.docx (broken, or too much to open)" for number in (0, 1)]
+    with TemporaryFile() as file:
+        texts = Texts(Roots.at([tmp_path]), file)
+        read = texts.of(documents_of(tmp_path, b"", b"no text"))
+    assert [text.size for _, text in read] == [0, 0]
+    assert texts.wrong == [f"{number}.docx (broken, or too much to open)" for number in (0, 1)]
 
 
 @pytest.mark.usefixtures("taken_over", "tesseract")
@@ -195,12 +205,10 @@ LONG, TOO_LONG = b"says 200000", b"says 8000000"
 
 @pytest.mark.usefixtures("taken_over")
 async def test_what_is_said_of_an_indexed_file_is_cut_or_refused(tmp_path: Path) -> None:
-    change = indexing.Change()
-    for number, content in enumerate((LONG, TOO_LONG)):
-        (tmp_path / f"{number}.docx").write_bytes(content)
-        seen = indexing.Seen(f"{number}.docx", len(content), disk.sha256(content))
-        indexing._text(Roots.at([tmp_path]), seen, change)
-    cut, refused = change.skipped
+    with TemporaryFile() as file:
+        texts = Texts(Roots.at([tmp_path]), file)
+        texts.of(documents_of(tmp_path, LONG, TOO_LONG))
+    cut, refused = texts.wrong
     assert cut.startswith("0.docx (xxx")
     assert len(cut) < 600
     assert refused == "1.docx (broken, or too much to open)"
@@ -229,7 +237,8 @@ async def test_what_is_said_of_a_document_is_no_longer_than_a_sentence(tmp_path:
 def test_the_problems_of_a_calendar_are_so_many_and_so_long_at_most(tmp_path: Path) -> None:
     (tmp_path / "a.ics").write_text("x")
     problems = events.Problems()
-    list(events.asked("calendar.between", events.calendars(Roots.at([tmp_path])), problems))
+    every = events.read_all(events.calendars(Roots.at([tmp_path])), problems)
+    list(events.asked("calendar.between", every, problems))
     assert len(problems.said) == 1_000
     assert max(map(len, problems.said)) == 500
 
