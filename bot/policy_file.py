@@ -23,9 +23,9 @@ from gate.rules.ports import Tools
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Trust
 from tools.mcp.schema import schema_error
-from tools.mcp.schema_fast_path import always_checkable, patterns_of
+from tools.mcp.schema_fast_path import always_checkable, are_checkable_together, patterns_of
 from tools.mcp.server_config import ServerConfig
-from tools.strict_config import Document, Maybe, Section, Text, Wrong, fitting, within
+from tools.strict_config import ConfigError, Document, Maybe, Section, Text, Wrong, fitting, within
 
 log = logging.getLogger(__name__)
 PERSON, GROUP, CHANNEL = (
@@ -43,6 +43,12 @@ def _version(value: Any) -> Any:
     if value != 1:
         raise ValueError("must be 1: no other form of this file is known")
     return value
+
+
+TOGETHER = (
+    "the patterns of all rules about {server} may take too long together: bound their repeats more tightly, as in "
+    "{{0,20}}, or name the servers that each is about."
+)
 
 
 def _slow(pattern: str) -> Iterator[str]:
@@ -239,7 +245,7 @@ def load_policy(path: Path) -> Policy:
     Its version is a hash over the bytes of the file. Raises ConfigError with everything that is wrong.
     """
     read = Document.read(path).validated(PolicySection)
-    return Policy(
+    policy = Policy(
         version=f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}",
         rules=(
             *ALWAYS,
@@ -253,6 +259,21 @@ def load_policy(path: Path) -> Policy:
         trust={name: server.trust for name, server in read.servers.items() if server.trust},
         reviews=tuple(one.review() for one in read.reviews),
     )
+    if slow := [*_slow_together([rule for rule in policy.rules if rule not in ALWAYS])]:
+        raise ConfigError([f"{path.name}: {why}" for why in slow])
+    return policy
+
+
+def _slow_together(rules: Sequence[Rule]) -> Iterator[str]:
+    """Why the rules about one server are too much for one call, where they are: all are held against it at once."""
+    about = [({tool.partition(".")[0] for tool in rule.tools}, rule) for rule in rules]
+    for server in sorted({ANY}.union(*(named for named, _ in about))):
+        held = [rule for named, rule in about if any(fnmatchcase(server, one) for one in named)]
+        patterns = {text for rule in held for text in (*rule.texts, *patterns_of(rule.schema))}
+        if not are_checkable_together(patterns, LONGEST):
+            which = "any server" if server == ANY else f"“{server}”"
+            yield TOGETHER.format(server=which)
+            return
 
 
 def trusted(servers: Sequence[ServerConfig], policy: Policy) -> tuple[ServerConfig, ...]:

@@ -226,6 +226,32 @@ def test_a_mistake_stops_the_start_with_its_line(text: str, said: str, tmp_path:
     assert told.startswith("policy.yaml, line ")
 
 
+@pytest.mark.parametrize("what", ["text: '{}'", "schema: {{properties: {{a: {{pattern: '{}'}}}}}}"])
+def test_patterns_that_take_too_long_together_stop_the_start(what: str, tmp_path: Path) -> None:
+    """Each was bounded by itself: 20 of them held the event loop for a second."""
+
+    def rules(count: int, tools: str = "*", repeats: int = 90) -> str:
+        held = [what.format(f"(?i)[a-z]{{0,{repeats}}}!{number}") for number in range(count)]
+        named = [
+            (f"{{name: r{n}, tools: ['{tools.format(n)}'], deny: true, ", one) for n, one in enumerate(held)
+        ]
+        return f"rules: [{', '.join(before + one + '}' for before, one in named)}]"
+
+    told = wrong(tmp_path, rules(20))
+    assert (
+        "the patterns of all rules about any server may take too long together: bound their repeats" in told
+    )
+    assert "about “crm” may" in wrong(tmp_path, rules(20, "crm.*"))
+    for few in (rules(20, repeats=10), rules(20, "s{}.*"), rules(10)):
+        (tmp_path / "policy.yaml").write_text(few)
+        assert load_policy(tmp_path / "policy.yaml").rules
+    words = ", ".join(
+        f"{{name: w{n}, tools: ['*'], deny: true, text: '(?i)\\b(word|other)_{n}\\b'}}" for n in range(200)
+    )
+    (tmp_path / "policy.yaml").write_text(f"rules: [{words}]")
+    assert load_policy(tmp_path / "policy.yaml").rules
+
+
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert len(wrong(tmp_path, "version: 2\nadmins: [ann]\nrules: [{nam: x}]").splitlines()) == 5
 

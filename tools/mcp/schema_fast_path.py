@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from re import _constants as constants  # type: ignore[attr-defined]
@@ -39,6 +39,7 @@ TYPES: Mapping[str, type | tuple[type, ...]] = {
 CHARS_PER_STEP = 4_000  # characters searched in the time of one step of a schema
 KEYS_PER_STEP = 10  # names of a value looked up in that time
 TOO_MUCH = 10**18  # work that no text is short enough for
+MOST_TOGETHER = 3  # patterns that take as long as one may, which are searched in one go
 MAX_COMPARED = 50  # branches of a choice: among more, any may match where another does
 TRY = 8  # comparing a character is this much faster than trying another way
 GROUP_TRY = 24  # the same for a round of a group
@@ -216,6 +217,11 @@ def always_checkable(pattern: str, length: int) -> bool:
     """Whether the pattern can be searched in every text of up to `length` characters, as rules of operators
     require."""
     return _work(pattern, length) <= WORK
+
+
+def are_checkable_together(patterns: Iterable[str], length: int) -> bool:
+    """Whether all of the patterns can be searched in a text of that length in one go."""
+    return sum(_work(pattern, length) for pattern in patterns) <= MOST_TOGETHER * WORK
 
 
 def patterns_of(schema: Json) -> Iterator[str]:
