@@ -26,8 +26,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from servers import differences
 from servers.command_line import Arguments, Clock, serve, utc_now
-from servers.detection.credentials import by_chance, to_hide
-from servers.detection.hits import hits
+from servers.detection.single_words import secret
 from servers.filesystem import answers, disk
 from servers.lines import one_line
 from servers.sqlite.files import FOREIGN, foreign
@@ -93,32 +92,11 @@ class Placed(BaseModel):
 
 
 KEEP = timedelta(days=30)
-_ODD, _BETWEEN_SIGNS = re.compile(r"[!#$%^&*+=?{}|<>;\"'`\\]"), re.compile(r"[^A-Za-z0-9]+")
 MOST_KEPT, MOST_SECRETS = 200, 20
 LONGEST_SHOWN = 2_000  # characters of one entry in a list
 _TABLE = """CREATE TABLE IF NOT EXISTS past (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, why TEXT NOT NULL, text TEXT NOT NULL) STRICT"""
 _LOST = "Nothing is kept under {record}; perhaps it looked secret and the server was started anew, or it is too old."
-
-
-def secret(text: str) -> bool:
-    """Whether a text looks like a password, a key or a token: a known form, or one word as if made by chance."""
-    alone = text.strip()
-    random = 12 <= len(alone) <= 200 and not any(map(str.isspace, alone)) and by_chance(alone)
-    return (random and not _is_a_path(alone)) or any(True for _ in hits(text, to_hide))
-
-
-def _is_a_path(word: str) -> bool:
-    """Whether a word with a slash is an address or a path: keys in base64, and passwords, have slashes as well, but no
-    name that people give has such signs, or eight letters and digits in all of their kinds."""
-    if "/" not in word or "://" in word:
-        return "/" in word
-    parts = _BETWEEN_SIGNS.split(word)
-    return not _ODD.search(word) and not any(len(part) >= 8 and _is_mixed(part) for part in parts)
-
-
-def _is_mixed(part: str) -> bool:
-    return all(any(map(of, part)) for of in (str.islower, str.isupper, str.isdigit))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from bot.policy_file import load_policy
 from gate.rules.action import Verdict
 from gate.rules.policy import decide
-from servers.clipboard import LARGEST, Clipboard, Held, History, Host, Kind, configured, secret, server
+from servers.clipboard import LARGEST, Clipboard, Held, History, Host, Kind, configured, server
+from servers.detection.single_words import secret
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import Gate, gated
 from tools.mcp.schema import problems
@@ -132,7 +133,7 @@ def test_it_looks_secret(text: str) -> None:
         "12.50",
         "src/main/java/FooBar.java",
         "https://example.com/a/B2?x=1",
-        "C:/Users/Ann/Documents/x2.md",
+        "C:/Shared/Documents/x2.md",
         "/usr/lib/x86_64-linux-gnu/libssl.so.3",
     ],
 )

@@ -239,7 +239,10 @@ def test_a_server_that_follows_links_and_reports_nothing_gets_a_typed_phrase_for
     assert len(changing) == 4
     for spec in changing:
         found = judged(spec, {"path": "notes.md", "source": "a.md", "destination": "b.md"})
-        assert (found.verdict, found.rule) == (Verdict.TYPED, "links")
+        assert found.verdict is Verdict.TYPED
+        assert (
+            found.rule == "links" or spec.name == "move_file"
+        )  # which says what lies in a folder, and takes one anyhow
 
 
 PATHS = [text for path in (*FILES, "reports/q3.md", ".", "a b/é") for text in spellings(path)]
