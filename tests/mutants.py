@@ -168,7 +168,7 @@ MUTANTS = (
     ),
     one(
         "receipt_for_agents", AGENTS + "test_of_its_own_it_is_told_no_receipt_no_phrase_and_no_seal",
-        "gate/rules/access.py", 'replace(action, proposal=told, receipt="")', 'replace(action, proposal=told)',
+        "gate/rules/access.py", 'resolution=said, receipt="")', 'resolution=said)',
     ),
     one(
         "no_end", "tests/gate/tasks/test_task_waits.py::test_a_run_that_comes_back_much_later_does_not_call",

@@ -196,13 +196,15 @@ def may_read_held(policy: Policy, token: Token, requester: str) -> Ruling:
 
 
 def visible_action(token: Token, action: Action) -> Action:
-    """The action as this token is shown it: what a decision has to name, the phrase to type, and the private rule that
-    makes it ask are for people."""
+    """The action as this token is shown it: what a decision has to name, the phrase to type, the private rule by which
+    it asks, and what people say of an undo, which no agent asks for, are for people."""
     if token.kind is TokenKind.PERSON:
         return action
     decision = action.proposal.decision
     decision = replace(decision, reason=PRIVATE_REASON, rule="") if action.private else decision
-    return replace(action, proposal=replace(action.proposal, phrase="", decision=decision), receipt="")
+    told, said = replace(action.proposal, phrase="", decision=decision), action.resolution
+    said = replace(said, reason="") if action.undoes and not said.own else said
+    return replace(action, proposal=told, resolution=said, receipt="")
 
 
 def may_join(token: Token, opened: bool) -> Ruling:
