@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.actions.action_versions import update_cards
@@ -79,13 +79,18 @@ class GroupConfirmation:
     shown: str
 
 
-def card_groups(world: World, turn: Turn, index: int, calls: Sequence[Call]) -> dict[int, str]:
-    """The card that each call of a stored reply shares with others, by its place: where several wait for a person."""
+def card_groups(
+    world: World, turn: Turn, index: int, calls: Sequence[Call], tried: Container[str]
+) -> dict[int, str]:
+    """The card that each call of a stored reply shares with others, by its place: where several wait for a person.
+    `tried`: tools that ran in the same request, or may have, in a try that is over: a call of one may be the same once
+    more, so no yes to several covers it."""
     most = world.limits.calls_per_turn
     if _are_long(world, calls[:most]):
         return {}
     with checked_in_a_row():
-        waiting = [place for place, call in enumerate(calls[:most]) if _needs_decision(world, turn, call)]
+        fresh = [(n, one) for n, one in enumerate(calls[:most]) if f"{one.server}.{one.tool}" not in tried]
+        waiting = [place for place, call in fresh if _needs_decision(world, turn, call)]
     shared: dict[int, str] = {}
     for first in range(0, len(waiting), batch_receipt.MAX_CALLS):
         places = waiting[first : first + batch_receipt.MAX_CALLS]

@@ -50,7 +50,7 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
     ids: list[str] = []
     steps = list[Step]()
     named = {one.step for one in proposed}
-    tried = _tried(old.values())
+    tried = tried_tools(old.values())
     for one in proposed:
         before = old.get(one.step)
         if before is not None and before.is_finished:  # it is done: naming it again does not do it again
@@ -66,8 +66,8 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
     return (*_over(left), *steps), last
 
 
-def _tried(steps: Iterable[Step]) -> set[str]:
-    """The tools of all tries of these steps that ran, or may have."""
+def tried_tools(steps: Iterable[Step]) -> set[str]:
+    """The full names of the tools of all tries of these steps that ran, or may have."""
     return {one.name for step in steps for one in step.run.tries}
 
 
@@ -160,7 +160,7 @@ def apply_changes(plan: Plan, changes: Sequence[StepChange]) -> tuple[Step, ...]
         raise BadChange("Nothing would be left of the plan. To give it up, press *Cancel*.")
     order = _ordered(plan, left, stay, asked)
     over = _over(step for step in plan.steps if step not in stay)
-    tried = _tried(plan.steps)
+    tried = tried_tools(plan.steps)
     steps = (*over, *(_changed(step, asked.get(step.id), tried) for step in order))
     for step, name in out_of_order(steps):
         raise BadChange(

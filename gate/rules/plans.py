@@ -141,11 +141,22 @@ def covers(task: Task, step: Step, action: Action) -> bool:
         and not plan.stepwise
         and not step.ask
         and step.attempt == 1
+        and not _repeats_a_try(plan, step)
         and not asks_each(task)
         and is_coverable(action)
         and bool(step.consent)
         and step.consent == step_seal(action)
     )
+
+
+def _repeats_a_try(plan: Plan, step: Step) -> bool:
+    """Whether another step made the very same call in a try that ran, or may have, and is not done: this would be one
+    more."""
+    call = step.server, step.tool, step.args
+    others = (
+        one for one in plan.steps if one.run.tries and one.state is not StepState.DONE and one is not step
+    )
+    return any((one.server, one.tool, one.args) == call for one in others)
 
 
 def asks_each(task: Task) -> bool:

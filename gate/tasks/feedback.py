@@ -94,7 +94,7 @@ def _flow(task: Task) -> Flow:
 
 
 async def start_over(world: World, press: TaskPress) -> PressResult:
-    """The same request as a new task, without what was said and done before; each call of it asks. Raises
+    """The same request as a new task, without what was said and done before; no grant covers a call of it. Raises
     Unavailable."""
 
     async def do(tx: Tx, task: Task) -> Task:

@@ -15,6 +15,7 @@ from gate.rules.autonomy import ApprovalMode
 from gate.rules.canonical_json import stored_args
 from gate.rules.ids import derive_id
 from gate.rules.messages import CardKey, CardKind
+from gate.rules.plan_changes import tried_tools
 from gate.rules.planner_port import (
     CODE,
     WITHHELD,
@@ -95,7 +96,7 @@ def with_reply_steps(world: World, task: Task, turn: Turn, index: int, reply: Re
         return plan
     before = plan or Plan(0, ())
     manual = task.switches.approval_mode == ApprovalMode.MANUAL
-    shared = {} if manual else card_groups(world, turn, index, reply.calls)
+    shared = {} if manual else card_groups(world, turn, index, reply.calls, tried_tools(before.steps))
     new: list[Step] = []
     for place, call in enumerate(reply.calls):
         after = (new[-1].id,) if manual and new else ()

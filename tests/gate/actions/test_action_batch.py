@@ -81,13 +81,13 @@ async def test_a_call_that_waits_alone_has_a_card_of_its_own(stage: Scene, calls
 async def test_more_calls_than_a_card_holds_take_another_one(stage: Scene):
     world = replace(stage.world, limits=replace(stage.world.limits, calls_per_turn=100))
     one = Turn("t1", stage.session, ANN, "do it", datetime.now(UTC))
-    cards = batch.card_groups(world, one, 0, [write(f"{number}.md") for number in range(25)])
+    cards = batch.card_groups(world, one, 0, [write(f"{number}.md") for number in range(25)], ())
     shared = [cards.get(place, "") for place in range(25)]
     assert shared[:12] == [shared[0]] * 12
     assert shared[12:24] == [shared[12]] * 12
     assert shared[24] == ""  # nobody shares a card with it
     planning = replace(one, mode=Mode.PLAN)
-    assert batch.card_groups(world, planning, 0, [write("a"), write("b")]) == {}
+    assert batch.card_groups(world, planning, 0, [write("a"), write("b")], ()) == {}
 
 
 async def test_long_calls_of_a_tool_that_declares_nothing_have_cards_of_their_own(
@@ -105,7 +105,7 @@ async def test_long_calls_of_a_tool_that_declares_nothing_have_cards_of_their_ow
         return Call("desk", "scribble", {"path": "a.md", "content": "x" * characters})
 
     def cards(*calls: Call) -> dict[int, str]:
-        return batch.card_groups(stage.world, one, 0, calls)
+        return batch.card_groups(stage.world, one, 0, calls, ())
 
     assert len(cards(scribble(9_000), scribble(9_000))) == 2
     assert len(cards(*[write("a.md", "x" * 20_000)] * 3)) == 3

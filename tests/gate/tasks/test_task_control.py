@@ -670,6 +670,41 @@ async def test_a_call_of_unknown_outcome_that_another_step_takes_over_asks_for_i
     assert wrote(stage).count("a.md") == 1
 
 
+@pytest.mark.parametrize("how", ["skip", "plan anew"])
+async def test_a_call_of_unknown_outcome_that_stands_in_the_plan_twice_asks_for_itself(
+    stage: Scene, how: str
+):
+    task = await planned(stage, write("a.md"), write("a.md"), write("b.md"))
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, task)
+    stage.desk.behave = "well"
+    if how == "skip":
+        assert (await pressed(stage, control.skip_step, on_pause(task))).ok
+    else:
+        stage.planner.script[:] = [proposes(*map(keep, steps(task)[1:]))]
+        assert (await pressed(stage, flow.replan, on_plan(task, text="go on"))).ok
+        assert (await pressed(stage, flow.approve_all, on_plan(await only(stage)))).ok
+    assert (wrote(stage), (await waiting(stage)).step) == (["a.md"], steps(task)[1].id)
+    await confirmed(stage)
+    assert wrote(stage) == ["a.md", "a.md", "b.md"]
+
+
+async def test_a_call_of_unknown_outcome_shares_no_card_when_it_comes_back(stage: Scene):
+    """Confirm all made it a second time."""
+    stage.planner.follows = True
+    first, other, third = (
+        Call("desk", "write", {"path": p, "content": "new"}) for p in ("a.md", "b.md", "c.md")
+    )
+    stage.planner.script += [Propose((first,)), Propose((first, other, third)), Say("ok")]
+    await stage.say("write it")
+    action = await waiting(stage)
+    stage.desk.behave = "breaks the line"
+    await confirmed(stage, action)
+    stage.desk.behave = "well"
+    again = await stage.ledger.pending(TEAM)
+    assert ({one.group for one in again}, len(again)) == ({""}, 3)
+
+
 @pytest.mark.parametrize("path", ["a.md", "./a.md"])
 @pytest.mark.parametrize("how", ["at once", "after feedback", "its result was rejected"])
 async def test_a_simple_call_that_ran_or_may_have_asks_for_itself_in_the_plan_after_it(
