@@ -9,7 +9,14 @@ from itertools import chain
 from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.gated_files import Gated, Readers, file_readers, gated_files, gated_holders
+from gate.rules.gated_files import (
+    Gated,
+    Readers,
+    file_readers,
+    gated_files,
+    gated_holders,
+    gated_named_holders,
+)
 from gate.rules.policy import Matches, Policy, matching_rules
 from gate.rules.ports import Clock, World
 from gate.rules.tool import ToolSpec
@@ -35,6 +42,18 @@ async def found_gated(
     was called with these arguments, each with each such rule. Raises TooManyFiles where that cannot be told."""
     readers = file_readers(spec, world.tools.specs(), args)
     return await told_gated(world, world.policy, readers, paths, channel)
+
+
+async def named_gated(
+    world: World, spec: ToolSpec, args: Mapping[str, Json], names: Sequence[str], channel: str
+) -> list[Gated]:
+    """The same of what a result says by itself that its content lies in."""
+    if not names:
+        return []
+    readers = file_readers(spec, world.tools.specs(), args)
+    return await in_slices(
+        world.clock, gated_named_holders(world.policy, readers, names, channel, matching(world))
+    )
 
 
 async def asked_gated(

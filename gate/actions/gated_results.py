@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gate.actions.file_checks import asked_gated, found_gated, in_slices, matching, rules_beyond, told_gated
+from gate.actions.file_checks import (
+    asked_gated,
+    found_gated,
+    in_slices,
+    matching,
+    named_gated,
+    rules_beyond,
+    told_gated,
+)
 from gate.arguments.canonical_targets import Targets
 from gate.rules.action import Json
 from gate.rules.gated_files import (
     Gated,
     Readers,
     TooManyFiles,
+    asked_by_word,
     file_readers,
     found_files,
+    found_holders,
     is_only_private,
     names_asked,
     not_asked_for,
@@ -39,7 +49,10 @@ GATED_FILE = (
     "it is given. Ask for that file by its name, or look in another folder or for other names."
 )
 
-
+GATED_NAME = (
+    "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
+    "it is given. Ask for {path} by its name, or for something else."
+)
 REVIEWED = (
     "What was said of that is told to nobody: it may quote what this gives, and that is to be reviewed first."
 )
@@ -75,7 +88,7 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
         return answer
     if refusal := await _told_too_much(world, call, targets, answer):
         return Answer(refusal, is_error=True)
-    if not targets.found:
+    if not (targets.found or targets.found_in):
         return answer
     try:
         paths = found_files(targets, call.args, answer.structured, answer.text)
@@ -87,6 +100,7 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
             names = names_asked(call.args, targets)
             asked = await asked_gated(world, call.spec, call.args, names, call.channel)
             gated = await in_slices(world.clock, not_asked_for(asked, gated))
+        gated += await _under_names(world, call, targets, answer)
     except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)
     if call.is_private:
@@ -94,7 +108,19 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
     if not gated:
         return answer
     path, rule = gated[0]
-    return Answer(GATED_FILE.format(path=path, rule=rule.name), is_error=True)
+    said = GATED_FILE if path in paths else GATED_NAME
+    return Answer(said.format(path=path, rule=rule.name), is_error=True)
+
+
+async def _under_names(world: World, call: MadeCall, targets: Targets, answer: Answer) -> list[Gated]:
+    """What the answer says by itself that its content lies in, where the policy keeps that; not what a person has
+    confirmed under the same rule, with its name in the arguments."""
+    names = found_holders(targets, answer.structured)
+    gated = await named_gated(world, call.spec, call.args, names, call.channel)
+    if not (gated and call.is_confirmed):
+        return gated
+    about = {id(rule) for rule in matching_rules(world.policy, call.spec, call.args, matching(world))}
+    return [one for one in gated if id(one[1]) not in about or not asked_by_word(call.args, one)]
 
 
 def _not_for_one_alone(world: World, call: MadeCall, gated: Sequence[Gated]) -> list[Gated]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from gate.actions.file_checks import found_gated, matching
+from gate.actions.file_checks import found_gated, matching, named_gated
 from gate.arguments.canonical_targets import with_canonical_paths, with_resolved_paths
 from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
+from gate.rules.gated_files import TooManyFiles, found_files, found_holders, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
@@ -242,11 +242,12 @@ async def _kept_because_of_files(
     """Whether a read has given what is in a file that the policy has shown to whoever asked alone, and what is in one
     that it keeps from being read at once, or in some file that cannot be told."""
     targets = spec.recipe.targets
-    if not targets or not targets.found or answer.is_error:
+    if not targets or not (targets.found or targets.found_in) or answer.is_error:
         return False, False
     try:
         paths = found_files(targets, args, answer.structured, answer.text)
         gated = await found_gated(world, spec, args, paths, channel)
+        gated += await named_gated(world, spec, args, found_holders(targets, answer.structured), channel)
     except (TemplateError, TooManyFiles):
         return False, True
     only_private = [is_only_private(rule, spec, channel) for _, rule in gated]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gate.arguments.canonical_targets import argument_variants, reported_forms, touched, without_roots
+from gate.arguments.canonical_targets import argument_variants, held_in, reported_forms, without_roots
 from gate.arguments.forms_apart import FormsApart
-from gate.arguments.holders import holders, in_any_letters
+from gate.arguments.holders import in_any_letters
 from gate.arguments.identifiers import Ids, ids_in_lists
 from gate.arguments.named_paths import as_arguments, told_apart, with_paths
 from gate.rules.action import Json
@@ -37,9 +37,7 @@ class CallForms:
         given, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
         reported = reported_forms(targets)
         inner = without_roots(reported)
-        inside = targets.inside if targets else ()
-        files = [path for one in given for path in touched(targets, one)] if inside else []
-        held = holders(files, inside)
+        held = held_in(targets, given)
         told = [*reported, *held]
         listed = [form for one in given for form in ids_in_lists(spec.recipe.names_of_ids, one)]
         others = (form for one in given for form in argument_variants(targets, one, False, told))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gate.arguments.form_count import too_many_forms
-from gate.arguments.holders import lie_in_too_much
+from gate.arguments.holders import holder_forms, holders, lie_in_too_much
 from gate.arguments.json_texts import is_json, is_too_deep, parsed
 from gate.arguments.listed_names import secret_names
 from gate.arguments.notations import is_file_argument
@@ -64,7 +64,9 @@ class Targets:
     `below`: templates over the arguments for the folder that such names, and those reported, are below, from the
     outside in.
     `inside`: arguments of its server's tools that name what a file lies in: a calendar, a mailbox in any letters.
-    `reported`: templates over the captured reads that say what the call will really touch. `links`: the server
+    `found_in`: fields of the result of a read that name what its content lies in, as `inside` does: tables.
+    `reported`, `reported_in`: templates over the captured reads that say what the call will really touch, and what
+    that lies in. `links`: the server
     follows links; without a report nobody knows then where a path leads.
     """
 
@@ -77,16 +79,24 @@ class Targets:
     listed: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    found_in: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
+    reported_in: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
     links: bool = False
     elsewhere: tuple[str, ...] = ()  # of a tool without such arguments: those of its server's other tools
     resolved_to: tuple[str, ...] = ()  # what the reads have said by now
+    resolved_in: tuple[str, ...] = ()  # and what that lies in
 
     @property
     def unresolved(self) -> bool:
         """Whether a path may lead somewhere else than it says, and no read says where."""
         return self.links and not self.reported
+
+    @property
+    def inside_by_path(self) -> tuple[str, ...]:
+        """The arguments that name what a path lies in by the folders in it; none where results or reads name that."""
+        return () if self.found_in or self.reported_in else self.inside
 
 
 def with_resolved_paths(
@@ -96,12 +106,17 @@ def with_resolved_paths(
     if targets is None or not targets.reported:
         return targets
     try:
-        found = [expand(template, {"capture": capture}) for template in targets.reported]
+        names, within = (_told(templates, capture) for templates in (targets.reported, targets.reported_in))
     except TemplateError:
         return replace(targets, reported=())
-    told = [one for value in found for one in (value if isinstance(value, list) else [value])]
-    names = dict.fromkeys(one for one in told if isinstance(one, str))
-    return replace(targets, resolved_to=with_folders(targets, args, names))
+    return replace(targets, resolved_to=with_folders(targets, args, names), resolved_in=tuple(within))
+
+
+def _told(templates: Sequence[str], capture: Mapping[str, Json]) -> dict[str, None]:
+    """Each text that the templates find in the reads. Raises TemplateError."""
+    found = [expand(template, {"capture": capture}) for template in templates]
+    told = (one for value in found for one in (value if isinstance(value, list) else [value]))
+    return dict.fromkeys(one for one in told if isinstance(one, str))
 
 
 def touched(targets: Targets | None, args: Mapping[str, Json]) -> tuple[str, ...]:
@@ -212,7 +227,7 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
         return False
     if targets and _are_too_long(targets.resolved_to):
         return True
-    if targets and targets.inside and lie_in_too_much(touched(targets, args), targets.inside):
+    if targets and lie_in_too_much(*_lying(targets, args), targets.resolved_in):
         return True
     opened = with_parsed_json(args) if targets is None else args
     both = (args,) if opened is args else (args, opened)
@@ -224,6 +239,19 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     copied = both if targets is None else ([args.get(name) for name in _arguments_of(targets)],)
     places += max(map(_count_without_texts, copied)) // PER_PLACE
     return too_many_forms(texts, places + 2 * len(reported))
+
+
+def _lying(targets: Targets, args: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths that a call is about and the arguments that name what these lie in; none where reads name that."""
+    return (touched(targets, args), targets.inside_by_path) if targets.inside_by_path else ((), ())
+
+
+def held_in(targets: Targets | None, given: Sequence[Json]) -> tuple[str, ...]:
+    """What a call with such arguments touches lies in, in the forms that rules are held against."""
+    if targets is None or not targets.inside:
+        return ()
+    paths = [path for one in given if isinstance(one, Mapping) for path in _lying(targets, one)[0]]
+    return (*holders(paths, targets.inside), *holder_forms(targets.resolved_in))
 
 
 def _arguments_of(targets: Targets) -> set[str]:

@@ -6,7 +6,7 @@ A rule about such an argument (`mailbox: HR`) is about each file in there, howev
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gate.arguments.identifiers import Ids, fold
 from gate.rules.action import Json
@@ -20,11 +20,12 @@ MAIL = re.compile(r"(?:^|/)(?:\.*+([^/]*+)/)?(?:cur|new)/")
 MOST_FOLDERS, MOST_HOLDERS, MOST_CHARACTERS = 50, 400, 50_000
 
 
-def lie_in_too_much(paths: Sequence[str], inside: Sequence[str]) -> bool:
-    """Whether what these files lie in, named by these arguments, is more than is held against rules."""
+def lie_in_too_much(paths: Sequence[str], inside: Sequence[str], named: Sequence[str] = ()) -> bool:
+    """Whether what these files lie in, named by these arguments, is more than is held against rules; or what is so
+    `named`."""
     if any(path.count("/") > MOST_FOLDERS for path in paths):
         return True
-    names = dict.fromkeys(name for path in paths for name in _holders(path, inside))
+    names = dict.fromkeys([*(name for path in paths for name in _holders(path, inside)), *named])
     return len(names) > MOST_HOLDERS or sum(map(len, names)) > MOST_CHARACTERS
 
 
@@ -34,7 +35,12 @@ def holders(paths: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
     A mail lies in its mailbox, any other file in each of its folders. The folder that a mailbox is counts as no holder
     beside it: a name that was confirmed would not be all that a rule is held against.
     """
-    names = dict.fromkeys(name for path in paths for name in _holders(path, inside))
+    return holder_forms(name for path in paths for name in _holders(path, inside))
+
+
+def holder_forms(names: Iterable[str]) -> tuple[str, ...]:
+    """These names as written, and in either case."""
+    names = dict.fromkeys(names)
     return tuple(dict.fromkeys(form for name in names for form in (name, fold(name), fold(name).upper())))
 
 
@@ -50,5 +56,5 @@ def _holders(path: str, inside: Sequence[str]) -> list[str]:
 def in_any_letters(schema: Json, names: Sequence[str]) -> Json:
     """A schema that holds for holders, under these arguments, in whatever letters it names them."""
     ids = Ids(names)
-    ids.form(dict.fromkeys(names, ""))
+    ids.form(dict.fromkeys((way[0] for way in ids.ways), ""))
     return ids.schema(schema)

@@ -6,7 +6,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 from gate.arguments.canonical_targets import (
     LONGEST_REPORTED,
@@ -18,7 +18,7 @@ from gate.arguments.canonical_targets import (
 )
 from gate.arguments.form_count import FormCount
 from gate.arguments.forms_apart import texts_of
-from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
+from gate.arguments.holders import holder_forms, holders, in_any_letters, lie_in_too_much
 from gate.arguments.identifiers import Ids
 from gate.arguments.name_patterns import NamePattern, name_pattern
 from gate.arguments.named_paths import kind_of, names_of_paths, with_paths, without_missing
@@ -74,6 +74,11 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
     for one in inner if listed and isinstance(inner, list) else [inner]:
         if not needed or (isinstance(one, Mapping) and one.get(needed) is not None):
             yield from _found(one, steps[1:])
+
+
+def found_holders(targets: Targets, result: Json) -> tuple[str, ...]:
+    """What the content of a result of a read lies in, as it says itself, each once."""
+    return tuple(_texts(result, targets.found_in))
 
 
 def told_files(targets: Targets, result: Json) -> tuple[str, ...]:
@@ -236,19 +241,57 @@ def gated_holders(
 ) -> Iterator[Gated | None]:
     """The same of what these files lie in, where the first reader is asked for that by name."""
     spec = readers.tools[0]
-    inside = spec.recipe.targets.inside if spec.recipe.targets else ()
+    inside = spec.recipe.targets.inside_by_path if spec.recipe.targets else ()
     if inside and lie_in_too_much(paths, inside):
         raise TooManyFiles
     held = holders(paths, inside) if inside else ()
-    if not held:
-        return
-    recipe = replace(spec.recipe, targets=Targets(looks=inside))
-    named = Readers([replace(spec, recipe=recipe)], readers.args)
+    if held:
+        yield from _gated_under(policy, Readers([spec], readers.args), held, channel, matches)
+
+
+def gated_named_holders(
+    policy: Policy, readers: Readers, names: Sequence[str], channel: str, matches: Matches
+) -> Iterator[Gated | None]:
+    """The same of what a result says by itself that its content lies in, where one of the readers is asked for that."""
+    tools = [one for one in readers.tools if one.recipe.targets and one.recipe.targets.found_in]
+    under = Readers(tools, readers.args)
+    for name in names:
+        for found in _gated_under(policy, under, holder_forms([name]), channel, matches):
+            yield found and (name, found[1])
+
+
+def _gated_under(
+    policy: Policy, readers: Readers, held: Sequence[str], channel: str, matches: Matches
+) -> Iterator[Gated | None]:
+    """Those of these names that rules keep under the arguments of these tools that name what something lies in."""
+    inside = tuple(dict.fromkeys(name for one in readers.tools for name in _inside(one)))
+    tools = [
+        replace(one, recipe=replace(one.recipe, targets=Targets(looks=_inside(one)))) for one in readers.tools
+    ]
+    named = Readers(tools, readers.args)
     for rule in policy.rules:
         schema = in_any_letters(rule.schema, inside)
         alone = replace(policy, rules=(replace(rule, schema=schema, reads=False),))
         for found in gated_files(alone, named, held, channel, matches):
             yield found and (found[0], rule)
+
+
+def _inside(spec: ToolSpec) -> tuple[str, ...]:
+    return spec.recipe.targets.inside if spec.recipe.targets else ()
+
+
+def asked_by_word(args: Mapping[str, Json], gated: Gated) -> bool:
+    """Whether the name stands among the texts of the arguments, in whatever letters, as a word of its own."""
+    name = gated[0].casefold()
+    return any(_has_word(text.casefold(), name) for text in texts_of(args))
+
+
+def _has_word(text: str, word: str) -> bool:
+    around = text.split(word)
+    return any(
+        not (before[-1:].isalnum() or before[-1:] == "_" or after[:1].isalnum() or after[:1] == "_")
+        for before, after in pairwise(around)
+    )
 
 
 def _counted(paths: Sequence[str]) -> Iterator[None]:

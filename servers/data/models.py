@@ -19,6 +19,12 @@ RecordsArg = Annotated[
 TableArg = Annotated[Name | None, Field(description="The table, where the file is a SQLite database.")]
 
 
+TablesRead = Annotated[
+    list[Annotated[str, Field(max_length=32_000)]],
+    Field(max_length=1_000, description="the tables of a database that this was read of, below views, too"),
+]
+
+
 class Rows(BaseModel):
     path: str
     columns: list[str]
@@ -26,6 +32,7 @@ class Rows(BaseModel):
     count: int = Field(description="how many rows are given")
     truncated: bool = Field(description="whether there are more")
     note: str = ""
+    tables: TablesRead = []
 
 
 class Column(BaseModel):
@@ -67,6 +74,7 @@ class Duplicates(BaseModel):
     keep: list[int] = Field(description="their row numbers, when there are at most 5,000")
     truncated: bool = False
     summary: str
+    tables: TablesRead = []
 
 
 ColumnsArg = Annotated[
@@ -98,6 +106,7 @@ class TwinsPlan(BaseModel):
     note: str = Field(
         default="", description="of cells that begin like a formula, and of a file that gives way"
     )
+    tables: TablesRead = []
 
 
 class Anomaly(BaseModel):
@@ -119,6 +128,7 @@ class Anomalies(BaseModel):
     anomalies: list[Anomaly]
     truncated: bool = False
     summary: str
+    tables: TablesRead = []
 
 
 class CsvPlan(BaseModel):
@@ -164,6 +174,7 @@ class RowsPlan(BaseModel):
     expected: str = Field(description="SHA-256 over the rows that change, as they are now")
     can_undo: bool = Field(description="whether they can be put back exactly, triggers and all")
     kept: str | None = Field(default=None, description="SHA-256 over the record that is put back")
+    tables: TablesRead = Field(default=[], description="whose rows change, and that triggers read for it")
 
 
 class RowsChanged(BaseModel):

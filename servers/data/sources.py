@@ -14,8 +14,9 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import TypeAdapter
 
-from servers.data.models import Cell, Table
+from servers.data.models import Cell, Table, TablesRead
 from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
@@ -177,12 +178,12 @@ def _read(place: Place, task: str, **args: Any) -> tuple[dict[str, Any], bytes]:
 
 def select(
     place: Place, sql: str, parameters: Sequence[Cell] | Mapping[str, Cell], limit: int
-) -> tuple[list[str], list[list[Cell]], bool]:
-    """Columns, rows up to a number and as fit into an answer, and whether there are more. Raises ToolError."""
+) -> dict[str, Any]:
+    """Columns, rows up to a number and as fit into an answer, whether there are more (`more`), and the tables that were
+    read. Raises ToolError."""
     _, told = _read(place, "select", sql=sql, parameters=parameters, most=(limit, MOST_CHARACTERS))
     with unbroken(place.said):
-        found = body(told)
-        return found["columns"], found["rows"], found["more"]
+        return dict(body(told))
 
 
 def tables(place: Place) -> tuple[Iterator[Table], Found]:
@@ -204,14 +205,19 @@ _KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
 
 
+_NAMES = TypeAdapter(TablesRead)
+
+
 @dataclass(frozen=True)
 class Told:
-    """What a task said of a table, and the SHA-256 of the bytes that it looked at."""
+    """What a task said of a table, and the SHA-256 of the bytes that it looked at. `tables`: what was read of a
+    database."""
 
     said: str
     source: str
     about: dict[str, Any]
     data: bytes
+    tables: Sequence[str] = ()
 
 
 def looked(
@@ -229,7 +235,9 @@ def looked(
             blob = Streamed(rows.fileno(), rows.tell())
             read = {"ending": "", "named": told["columns"], "unlike": told["unlike"]}
             job = _job(task, {**args, **read}, [blob])
-            return Told(place.said, sha256, *_answered(replace(job, into=into), place.said))
+            with unbroken(place.said):
+                tables = _NAMES.validate_python(told["tables"])
+            return Told(place.said, sha256, *_answered(replace(job, into=into), place.said), tables)
     ending = next((one for one in _KINDS if name.endswith(one)), ".csv")
     with spot(place) as here, disk.reading(here) as file:
         before = _version(file)

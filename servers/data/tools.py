@@ -82,11 +82,17 @@ class Tools:
     ) -> Rows:
         """Ask a SQLite database one question. It is opened for reading only, and stopped after 5 seconds."""
         place = path_arguments.file(self.roots, path)
-        columns, found, more = sources.select(place, sql, parameters or [], limit)
-        note = "There are more rows. Ask more precisely, or for fewer columns." if more else ""
+        told = sources.select(place, sql, parameters or [], limit)
         with unbroken(place.said):
+            more = told["more"]
             return Rows(
-                path=place.said, columns=columns, rows=found, count=len(found), truncated=more, note=note
+                path=place.said,
+                columns=told["columns"],
+                rows=told["rows"],
+                count=len(told["rows"]),
+                truncated=more,
+                note="There are more rows. Ask more precisely, or for fewer columns." if more else "",
+                tables=told["tables"],
             )
 
     @spoken
@@ -126,6 +132,7 @@ class Tools:
             truncated=truncated,
             summary=f"{counted(total, 'record')}, {counted(total - left, 'duplicate')} in {counted(many, 'group')}; "
             f"without duplicates: {left}.{shown}",
+            tables=[*told.tables],
         )
 
     @spoken
@@ -154,6 +161,7 @@ class Tools:
             anomalies=fitting,
             truncated=more,
             summary=f"{counted(about['records'], 'record')}, {said}, in these columns: {named}.",
+            tables=[*told.tables],
         )
 
     @spoken
@@ -185,6 +193,7 @@ class Tools:
             removed=told.data.decode(errors="replace"),
             expected=_digest(told, goal.sha256),
             note=formulas.note(told.about["formulas"]) + goal.gives_way(told.said),
+            tables=[*told.tables],
         )
 
     @spoken
@@ -344,15 +353,19 @@ _ROWS: dict[str, Any] = {
     "drift": {**call("check_rows", record="{result.record}"), "same": {"state": "{result.state}"}},
 }
 
+_INSIDE = ["table", "call.table", "changes[].table"]  # by which tools of this server are told of a table
+_OF_TABLES: dict[str, list[str]] = {"inside": _INSIDE, "found_in": ["tables[]"]}
+_TABLES: dict[str, list[str]] = {"inside": _INSIDE, "reported_in": ["{capture.plan.tables}"]}
+
 CARDS: dict[str, Card] = {
     # SQLite finds the names of tables, which a statement names, in any letters.
-    "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"], ids=["sql"]),
+    "query_sqlite": reading("Ask a database", "Ask {args.path}", paths=["path"], ids=["sql"], **_OF_TABLES),
     "describe_database": reading("Describe database", "Look at {args.path}", paths=["path"]),
     "deduplicate_records": reading(
-        "Find duplicate records", "Find duplicates in {args.path}", paths=["path"]
+        "Find duplicate records", "Find duplicates in {args.path}", paths=["path"], **_OF_TABLES
     ),
     "summarize_anomalies": reading(
-        "Find what stands out", "Look for anomalies in {args.path}", paths=["path"]
+        "Find what stands out", "Look for anomalies in {args.path}", paths=["path"], **_OF_TABLES
     ),
     "preview_csv": reading("Preview a CSV file", "Look at {args.path}", paths=["path"]),
     "preview_without_duplicates": reading(
@@ -360,12 +373,13 @@ CARDS: dict[str, Card] = {
         "Find duplicates in {args.call.source}",
         paths=["call.source"],
         looks=["call.destination"],
+        **_OF_TABLES,
     ),
     "preview_write_sqlite": reading(
-        "Preview changes of rows", "Try changes on a copy of {args.path}", paths=["path"]
+        "Preview changes of rows", "Try changes on a copy of {args.path}", paths=["path"], **_OF_TABLES
     ),
     "preview_restore_rows": reading(
-        "Preview putting rows back", "Look at the record {args.record}", found=["path"]
+        "Preview putting rows back", "Look at the record {args.record}", found=["path"], **_OF_TABLES
     ),
     "check_rows": reading("Check rows", "Look at the record {args.record}"),
     "write_csv": makes(
@@ -390,7 +404,7 @@ CARDS: dict[str, Card] = {
         "Write",
         "Write {capture.plan.rows|counted:row} of {args.source} to {args.destination}, leaving out "
         "{capture.plan.left_out|counted:duplicate}{capture.plan.note}",
-        targets={"paths": ["source", "destination"], "reported": ["{capture.plan.path}"]},
+        targets={"paths": ["source", "destination"], "reported": ["{capture.plan.path}"], **_TABLES},
         noun="{args.destination|name}",
         capture={"plan": call("preview_without_duplicates", call="{args}")},
         bind=bound("expected"),
@@ -400,7 +414,7 @@ CARDS: dict[str, Card] = {
         "Write rows",
         "Write",
         "{capture.plan.effect} {args.path}",
-        targets={"paths": ["path"], "reported": ["{capture.plan.path}"]},
+        targets={"paths": ["path"], "reported": ["{capture.plan.path}"], **_TABLES},
         noun="{args.path|name}",
         capture={"plan": call("preview_write_sqlite", path="{args.path}", changes="{args.changes}")},
         preview={**_DIFFERENCE, "of": "changes"},
@@ -410,7 +424,7 @@ CARDS: dict[str, Card] = {
         "Put rows back",
         "Put back",
         "Put back {capture.plan.counted} of {capture.plan.path}",
-        targets={"ids": ["record"], "reported": ["{capture.plan.path}"]},
+        targets={"ids": ["record"], "reported": ["{capture.plan.path}"], **_TABLES},
         noun="{capture.plan.path|name}",
         capture={"plan": call("preview_restore_rows", record="{args.record}")},
         preview=_DIFFERENCE,

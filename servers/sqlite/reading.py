@@ -19,6 +19,7 @@ from pydantic_core import to_json
 from servers.sandbox.confinement import name_of
 from servers.sandbox.protocol import Refused
 from servers.sqlite.files import too_long
+from servers.sqlite.tables_read import TablesRead
 
 Cell = str | int | float | bool | None
 MOST_DESCRIPTORS = 256  # more than the process may have open
@@ -130,8 +131,81 @@ def _authorize(action: int, first: str | None, second: str | None, _base: str | 
     return sqlite3.SQLITE_DENY
 
 
-def sentence(error: Exception, asked: Asked) -> str:
-    """What SQLite says, as a sentence that says what to do next."""
+# How errors of statements that run begin which quote no value of a row, and codes of such: others may quote one.
+_BEGINS = (
+    "no such table",
+    "no such module",
+    "no such fts5 table",
+    "no such collation",
+    "malformed JSON",
+    "malformed database schema",
+    "database ",
+    "file is not a database",
+    "unsupported file format",
+    "unable to use function",
+    "integer overflow",
+    "string or blob too big",
+    "datatype mismatch",
+    "foreign key mismatch",
+    "too many",
+    "non-deterministic use of",
+    "unsafe use of",
+    "user-defined function raised exception",
+    "out of memory",
+    "vtable constructor failed",
+)
+_RULES_OF_TABLES = frozenset(
+    (
+        sqlite3.SQLITE_CONSTRAINT_CHECK,
+        sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY,
+        sqlite3.SQLITE_CONSTRAINT_NOTNULL,
+        sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+        sqlite3.SQLITE_CONSTRAINT_ROWID,
+        sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+        3091,  # SQLITE_CONSTRAINT_DATATYPE, which Python does not name
+    )
+)
+VALUE_IN_THE_WAY = (
+    "SQLite stopped at a value: a number, a path into JSON, or words to search for, that it does not take. Look at "
+    "what stands in the tables and at what is asked of it, then ask again."
+)
+
+
+def quotes_no_row(error: Exception) -> bool:
+    """Whether what SQLite says when a statement runs cannot have a value of a row in it."""
+    return getattr(error, "sqlite_errorcode", None) in _RULES_OF_TABLES or str(error).startswith(_BEGINS)
+
+
+@contextmanager
+def noted(base: sqlite3.Connection, asked: Asked) -> Iterator[TablesRead]:
+    """What is read inside the block. Raises Refused, which quotes SQLite where nothing had been read yet."""
+    read = TablesRead(_authorize)
+    base.set_authorizer(read)
+    base.set_trace_callback(read.begun)
+    try:
+        yield read
+    except sqlite3.Error as error:
+        raise Refused(sentence(error, asked, not (read.runs and read.names))) from None
+    finally:
+        base.set_trace_callback(None)
+        base.set_authorizer(_authorize)
+
+
+@contextmanager
+def plainly(base: sqlite3.Connection, asked: Asked) -> Iterator[None]:
+    """What a trigger says to stop a change is told where it stands so in it: later versions of SQLite work it out."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        said = str(error).replace("'", "''")
+        triggers = "SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger' AND instr(sql, ?)"
+        if said and base.execute(triggers, [f"'{said}'"]).fetchone()[0]:
+            raise Refused(sentence(error, asked, may_quote=True)) from None
+        raise
+
+
+def sentence(error: Exception, asked: Asked, may_quote: bool = False) -> str:
+    """What SQLite says, as a sentence that says what to do next. `may_quote`: no value of a row can be in it."""
     text = str(error)
     if "interrupted" in text:
         return too_long(asked.seconds)
@@ -141,6 +215,8 @@ def sentence(error: Exception, asked: Asked) -> str:
         return "That would do more than read. This only reads: write rows to change them."
     if "unable to open" in text:
         return f"{asked.said} was exchanged while it was opened. Look again, then ask again."
+    if not (may_quote or quotes_no_row(error)):
+        return VALUE_IN_THE_WAY
     return f"SQLite says: {text}. Mend the question, or look first which tables it has."
 
 
@@ -167,7 +243,7 @@ def select(
     try:
         found = base.execute(sql, parameters)
     except (sqlite3.ProgrammingError, sqlite3.Warning, OverflowError) as error:
-        raise Refused(sentence(error, asked)) from None
+        raise Refused(sentence(error, asked, may_quote=True)) from None
     if found.description is None:
         raise Refused("That asks nothing. Write a SELECT.")
     rows: list[list[Cell]] = []
@@ -192,20 +268,22 @@ def _cell(value: Cell | bytes) -> Cell:
     return value
 
 
-def table(
-    base: sqlite3.Connection, asked: Asked, name: str | None, most: tuple[int, int]
-) -> tuple[list[str], bytes, list[str]]:
-    """The columns of a table, all its rows as JSON, a list of some thousands a line, and which values JSON does not
-    know, in sentences. `most`: rows and bytes.
-
-    Raises Refused when there is none of that name, or when it has more.
-    """
+def table_named(base: sqlite3.Connection, asked: Asked, name: str | None) -> str:
+    """The table of that name. Raises Refused when there is none."""
     names = [one["name"] for one in tables(base)]
     listed = ", ".join(names) or "none"
     if name is None:
         raise Refused(f"{asked.said} is a database. Say which table: {listed}.")
     if name not in names:
         raise Refused(f"There is no table “{name}”. The tables are: {listed}.")
+    return name
+
+
+def table(
+    base: sqlite3.Connection, asked: Asked, name: str, most: tuple[int, int]
+) -> tuple[list[str], bytes, list[str]]:
+    """The columns of a table, all its rows as JSON, a list of some thousands a line, and which values JSON does not
+    know, in sentences. `most`: rows and bytes; raises Refused when it has more."""
     try:
         base.text_factory = str
         return _rows(base, asked, name, most, Unlike())

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from servers.sandbox.protocol import Refused
-from servers.sqlite import stored, unwatched
+from servers.sqlite import stored, tables_read, unwatched
 from servers.sqlite.files import LARGEST_RECORD, MOST_CHANGES
-from servers.sqlite.reading import GENERATED, Cell, quoted, row_id
+from servers.sqlite.reading import GENERATED, Cell, quoted, quotes_no_row, row_id
 from servers.sqlite.stored import Image, Later, Stored, decoded, encoded, exact
 
 
@@ -141,6 +141,7 @@ def shape_of(tables: dict[str, Shape], table: str) -> Shape:
 MOST_ROWS = 500  # in one change: what a person can still read
 ROUNDS = 2  # triggers may change what is put back; then it is put back again, at last without them
 _NOTED = quoted("countersign touched")
+_SIDES = {"INSERT": ("new",), "UPDATE": ("old", "new"), "DELETE": ("old",)}
 Pairs = dict[str, Cell] | list[dict[str, Any]]  # a list has “column” and “value” in each
 
 
@@ -180,11 +181,13 @@ class Watch:
         self.tables = shapes(base)
         self.others = unwatched.Others(base, self.tables)
         self.order = list(self.tables.values())
+        own = (_name(event, number) for number in range(len(self.order)) for event in _SIDES)
+        self.read = tables_read.of_triggers(base, own)
         width = max((len(shape.key) for shape in self.order), default=1)
         self.marks = [f"k{n}" for n in range(width)]
         base.execute(f"CREATE TEMP TABLE {_NOTED} (t, {', '.join(self.marks)})")
         for number, shape in enumerate(self.order):
-            for event, sides in (("INSERT", ("new",)), ("UPDATE", ("old", "new")), ("DELETE", ("old",))):
+            for event, sides in _SIDES.items():
                 self._trigger(number, shape, event, sides)
 
     def _trigger(self, number: int, shape: Shape, event: str, sides: Sequence[str]) -> None:
@@ -193,7 +196,7 @@ class Watch:
             f"{into} VALUES ({number}, {', '.join(f'{side}.{part}' for part in shape.key)});"
             for side in sides
         )
-        name = quoted(f"countersign {event} {number}")
+        name = quoted(_name(event, number))
         self.base.execute(f"CREATE TEMP TRIGGER {name} AFTER {event} ON {shape.named} BEGIN {notes} END")
 
     def seen(self) -> list[tuple[Shape, Image]]:
@@ -226,6 +229,10 @@ class Watch:
             raise Refused(
                 f"That would push aside other rows of {shape.table}. Remove those first, and say so."
             )
+
+
+def _name(event: str, number: int) -> str:
+    return f"countersign {event} {number}"
 
 
 def settled(base: sqlite3.Connection, strict: bool) -> sqlite3.Connection:
@@ -348,9 +355,8 @@ def must_be_taken(base: sqlite3.Connection, rows: Sequence[Touched]) -> None:
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
             raise
-        raise Refused(
-            f"SQLite would not keep that: {error}. Give other values, or do this by hand."
-        ) from None
+        why = str(error) if quotes_no_row(error) else "a value is not as its table wants it"
+        raise Refused(f"SQLite would not keep that: {why}. Give other values, or do this by hand.") from None
     finally:
         if base.in_transaction:
             base.execute("ROLLBACK")

@@ -20,9 +20,9 @@ from typing import Any
 
 from servers.lines import one_line
 from servers.sandbox.protocol import Refused, first_of
-from servers.sqlite import reading, rows, search_indexes
+from servers.sqlite import reading, rows, search_indexes, tables_read
 from servers.sqlite.files import LARGEST_CHANGED
-from servers.sqlite.reading import Asked, limited, opened, spoken
+from servers.sqlite.reading import Asked, limited, noted, opened, plainly, spoken
 from servers.sqlite.rows import Given, Touched, Watch, shapes
 from servers.sqlite.stored import Image, Later, Stored, exact
 
@@ -94,13 +94,24 @@ class Done:
     image: bytes
 
 
-def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> tuple[list[Touched], bool]:
-    """The rows that `doing` would change, and whether they could be put back exactly."""
+@dataclass(frozen=True)
+class Tried:
+    """The rows that a change would touch, whether they could be put back exactly, and the tables that it changes, or
+    that triggers read for it."""
+
+    touched: list[Touched]
+    back: bool
+    tables: list[str]
+
+
+def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> Tried:
+    """What `doing` would change."""
     data = image(asked)
     with _done_at(asked, data, doing, moment) as (watch, now, touched):
         rows.record(touched)  # what no record holds is refused before it is shown
         back = _may_be_copied(watch.base) and _turns_back(asked, (watch, now, touched), moment)
-    return _shown(asked, data, doing, moment, given, touched), back
+        names = tables_read.told(watch.base, {*watch.read.names, *(row.shape.table for row in touched)})
+    return Tried(_shown(asked, data, doing, moment, given, touched), back, names)
 
 
 def _shown(
@@ -133,7 +144,8 @@ def _done_to(
         stop(copy, plain, moment.at)
         watch = Watch(copy)
         copy.execute("BEGIN")
-        doing(watch, now)
+        with watch.read.noting(copy), plainly(copy, asked):
+            doing(watch, now)
         touched = watch.touched(now)
         copy.execute("COMMIT")
         _must_hold(asked, data, watch, touched)
@@ -389,7 +401,9 @@ def select(
     most: tuple[int, int],
 ) -> Answer:
     with opened(asked) as base:
-        return {}, _json(reading.select(base, asked, sql, parameters, most))
+        with noted(base, asked) as read:
+            found = reading.select(base, asked, sql, parameters, most)
+        return {}, _json({**found, "tables": tables_read.told(base, read.names)})
 
 
 def tables(asked: Asked) -> Answer:
@@ -400,14 +414,17 @@ def tables(asked: Asked) -> Answer:
 
 def table(asked: Asked, *, name: str | None, most: tuple[int, int]) -> Answer:
     with opened(asked) as base:
-        columns, lines, unlike = reading.table(base, asked, name, most)
-        return {"columns": columns, "unlike": unlike}, lines
+        found = reading.table_named(base, asked, name)
+        with noted(base, asked) as read:
+            columns, lines, unlike = reading.table(base, asked, found, most)
+        names = tables_read.told(base, read.names)
+        return {"columns": columns, "unlike": unlike, "tables": names}, lines
 
 
 def preview(asked: Asked, changes: bytes, *, at: str, most: int) -> Answer:
     doing, given = _applied(changes)
-    touched, back = trial(asked, doing, Moment(at), given)
-    return _plan((touched, back), both(touched), most)
+    tried = trial(asked, doing, Moment(at), given)
+    return _plan(tried, both(tried.touched), most)
 
 
 def preview_back(asked: Asked, given: bytes, *, at: str, most: int) -> Answer:
@@ -419,8 +436,8 @@ def preview_back(asked: Asked, given: bytes, *, at: str, most: int) -> Answer:
     return _plan(trial(asked, doing, Moment(at, strict=False), frozenset()), found["state"], most)
 
 
-def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) -> Answer:
-    touched, back = tried
+def _plan(tried: Tried, expected: str, most: int) -> Answer:
+    touched = tried.touched
     difference = row_difference(touched)
     if len(difference) > most:
         raise Refused("That changes more than can be shown. Change fewer rows at once.")
@@ -431,7 +448,8 @@ def _plan(tried: tuple[Sequence[rows.Touched], bool], expected: str, most: int) 
         "counted": counted(len(touched)),
         "effect": effect(touched),
         "expected": expected,
-        "can_undo": back,
+        "can_undo": tried.back,
+        "tables": tried.tables,
     }
     return {}, _json(told)
 

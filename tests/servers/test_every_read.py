@@ -65,10 +65,10 @@ async def test_every_read_that_gives_what_is_in_files_says_in_which(tmp_path: Pa
 
 async def test_what_names_the_files_of_a_result_is_a_field_of_it(tmp_path: Path) -> None:
     found = {
-        name: (targets["found"], fields)
+        name: ([*targets.get("found", ()), *targets.get("found_in", ())], fields)
         for name, (targets, fields) in (await reads(tmp_path)).items()
-        if "found" in targets
+        if targets.keys() & {"found", "found_in"}
     }
-    assert "data.preview_restore_rows" in found
+    assert {"data.preview_restore_rows", "data.query_sqlite"} <= found.keys()
     for name, (places, fields) in found.items():
         assert {re.split(r"[.\[]", place)[0] for place in places} <= fields.keys(), name

@@ -302,7 +302,7 @@ async def test_a_restored_or_decrypted_secret_file_is_known_by_what_the_preview_
     for name, args, capture in (
         ("filesystem.restore_file", {"trash_id": "x"}, {"plan": {"touched": ["a.md", ".env"]}}),
         ("security.decrypt_file", {"path": "dotenv.age"}, {"plan": {"touched": [".env"]}}),
-        ("data.restore_rows", {"record": "x"}, {"plan": {"path": "config/secrets.json"}}),
+        ("data.restore_rows", {"record": "x"}, {"plan": {"path": "config/secrets.json", "tables": []}}),
         (
             "filesystem.move_file",
             {"source": "a", "destination": "b"},

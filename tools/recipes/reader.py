@@ -184,7 +184,9 @@ class TargetsSection(Section):
     listed: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    found_in: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
+    reported_in: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     links: Literal["never", "followed"] = "never"
 

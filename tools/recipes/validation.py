@@ -94,8 +94,9 @@ class _Validator:
             yield from self._template_problems("targets.found", template, [], with_result=True)
         for template in targets.below:
             yield from self._template_problems("targets.below", template, [], always_present=False)
-        for template in targets.reported:
-            yield from self._template_problems("targets.reported", template, captured)
+        for key, templates in (("reported", targets.reported), ("reported_in", targets.reported_in)):
+            for template in templates:
+                yield from self._template_problems(f"targets.{key}", template, captured)
 
     def _each_templates(self) -> set[str]:
         """The templates that may name `{each}`."""
