@@ -10,7 +10,7 @@ from gate.rules.url_guard import NUMBER, embedded_ipv4
 
 LONGEST_HOST, LONGEST_LABEL = 253, 63  # characters of a name and of its parts (RFC 1035)
 LABELS = re.compile("[.\u3002]")
-IN_ASCII = re.compile(r"\bxn--([a-z0-9-]{1,59})(?![a-z0-9-])", re.IGNORECASE)
+IN_ASCII = re.compile(r"\bxn--([a-z0-9-]{1,59}+)(?![a-z0-9-])", re.IGNORECASE)
 
 
 def in_ascii(host: str) -> str:
