@@ -16,7 +16,8 @@ from servers.filesystem import disk, listing, paths
 from servers.filesystem import server as filesystem
 from servers.filesystem.paths import Roots
 from servers.knowledge import server as knowledge
-from servers.knowledge.indexing import Change, Seen, taken
+from servers.knowledge.indexing import Change, Seen
+from servers.knowledge.taking import taken
 from servers.tool_metadata import META
 
 SECRET = (".env", "app/.env.local", "keys/server.PEM", "id_rsa", "x/secrets.yml", "credentials", ".ENV")
