@@ -35,11 +35,9 @@ def _ascii_host(host: str) -> str:
 
 def with_own_letters(text: str) -> str:
     """The text with the parts of hosts that are written in ASCII for other letters in these (RFC 3492)."""
-    return (
-        IN_ASCII.sub(lambda found: _own_letters(found[1]) or found[0], text)
-        if "xn--" in text.lower()
-        else text
-    )
+    if "--" not in text or "xn--" not in text.lower():
+        return text
+    return IN_ASCII.sub(lambda found: _own_letters(found[1]) or found[0], text)
 
 
 @lru_cache(maxsize=4_096)
