@@ -10,9 +10,11 @@ from sqlalchemy import Row, bindparam, case, func, or_, select, union_all
 
 from gate.rules import advisers
 from gate.rules.access import TokenKind
+from gate.rules.server_questions import QuestionState, is_typed
 from gate.rules.task import Input
 from storage.api_tables import made, tokens
 from storage.columns import unpacked
+from storage.question_tables import server_questions
 from storage.review_tables import reviews
 from storage.rows import loaded
 from storage.tables import actions
@@ -23,6 +25,7 @@ TAIL = 20_000  # characters at the end of a plan, where its advisers stand
 ADVISED = '"advised_by":'
 
 _OF: Any = bindparam("of")
+_ASKED = server_questions.c
 _ACTION = (actions.c.id, actions.c.resolution, actions.c.result_review)
 _LENGTH = func.length(tasks.c.plan)
 # A start before the first character is another place on each database.
@@ -30,16 +33,20 @@ _END = func.substr(tasks.c.plan, case((_LENGTH > TAIL, _LENGTH - TAIL), else_=1)
 _TASK = (tasks.c.id, tasks.c.requester, tasks.c.instructions, tasks.c.remarks, _END)
 
 
-def _about(of_actions: Any, of_tasks: Any) -> tuple[Any, Any, Any]:
-    """The questions for what was said in these calls and tasks, and with a yes or a no to what was reviewed of them."""
-    ids = (
+def _about(of_actions: Any, of_tasks: Any) -> tuple[Any, Any, Any, Any]:
+    """The questions for what was said in these calls and tasks, with a yes or a no to what was reviewed of them, and to
+    servers that asked for it in these calls."""
+    calls, _ = ids = [
         select(one.with_only_columns(one.selected_columns.id).subquery().c.id)
         for one in (of_actions, of_tasks)
-    )
+    ]
     said = select(reviews.c.reviewer_id).where(
         reviews.c.comment != "", reviews.c.execution_id.in_(union_all(*ids))
     )
-    return of_actions, of_tasks, said
+    typed = select(_ASKED.actor, _ASKED.schema).where(
+        _ASKED.state == QuestionState.ANSWERED, _ASKED.action.in_(calls)
+    )
+    return of_actions, of_tasks, said, typed
 
 
 # Of the calls of some turns, and of some tasks.
@@ -68,12 +75,16 @@ TO_AGENT = _about(
 
 
 def in_rows(
-    of_actions: Iterable[Row[Any]], of_tasks: Iterable[Row[Any]], of_reviews: Iterable[Row[Any]]
+    of_actions: Iterable[Row[Any]],
+    of_tasks: Iterable[Row[Any]],
+    of_reviews: Iterable[Row[Any]],
+    of_questions: Iterable[Row[Any]],
 ) -> frozenset[str]:
     """Who has said something in these calls and tasks."""
     told = [advisers.of_action(unpacked(row.resolution), unpacked(row.result_review)) for row in of_actions]
     for row in of_tasks:
         told.append(advisers.of_words(loaded(Input, row), _advised_by(row.end)) - {row.requester})
+    told.append(frozenset(row.actor for row in of_questions if is_typed(unpacked(row.schema))))
     return frozenset(row.reviewer_id for row in of_reviews).union(*told)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import Boolean, Column, Integer, Table, literal_column
+from sqlalchemy import Boolean, Column, Index, Integer, Table, literal_column
 
 from gate.rules.action import Json
 from gate.rules.server_questions import QuestionState
@@ -37,5 +37,6 @@ server_questions = Table(
     Column("due", Time, nullable=False),
     text("mac"),
 )
+Index("ix_server_questions_action", server_questions.c.action)
 OPEN_QUESTION = server_questions.c.state == literal_column("'waiting'")
 partial("ix_server_questions_due", OPEN_QUESTION, server_questions.c.due)

@@ -208,6 +208,12 @@ def _is_choice(way: Json) -> bool:
     )
 
 
+def is_typed(schema: Mapping[str, Json]) -> bool:
+    """Whether an answer to this form has words or numbers of who answers, and not only what the server lets choose."""
+    fields = schema.get("properties", {}).values()
+    return any(one.get("type") not in ("boolean", "array") and not _choices(one) for one in fields)
+
+
 def problems(schema: Mapping[str, Json], content: Mapping[str, Json], check: Check) -> tuple[Problem, ...]:
     """What is wrong with an answer, each at its field; empty where it can be sent. `check`: finds the ways in which a
     value breaks a schema."""

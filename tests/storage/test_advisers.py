@@ -14,6 +14,7 @@ from gate.rules.action import Resolution, ResultDecision, ResultReview
 from gate.rules.action_states import State
 from gate.rules.planner_port import Mode, Turn
 from gate.rules.reviews import Phase, ReviewDecision, ReviewRecord
+from gate.rules.server_questions import QuestionEvent
 from gate.rules.settings import Switches
 from gate.rules.task import Input, Instruction, Plan, Remark, Step, StepCall, Task
 from gate.tasks.create_task import new_task
@@ -23,6 +24,7 @@ from storage.tokens import TokenStore
 from tests.storage.conftest import SEALS
 from tests.storage.samples import THREAD, action
 from tests.storage.test_api_stores import token
+from tests.storage.test_ledger_questions import question
 
 LARGE = "x" * 100_000
 # Arguments that are named as the field of a plan is, which stands behind them.
@@ -113,3 +115,26 @@ async def test_of_an_agent_its_tasks_are_looked_at_and_of_a_person_nothing(
     assert await ledger.grants.said_to_agent(task.id, agent.team, agent.user) == said
     for other in (person.id, "a1", ""):
         assert await ledger.grants.said_to_agent(other, agent.team, agent.user) == frozenset()
+
+
+async def test_who_typed_an_answer_for_the_server_of_a_call_has_said_something(ledger: SqlLedger) -> None:
+    now, turn = await ledger.now(), {"turn": "turn1"}
+    forms = {
+        "U_TYPES": {"type": "string"},
+        "U_COUNTS": {"type": "integer"},
+        "U_CHOOSES": {"type": "string", "enum": ["a", "b"]},
+        "U_AGREES": {"type": "boolean"},
+        "U_PICKS": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        "U_DECLINES": {"type": "string"},
+    }
+    async with ledger.begin() as tx:
+        await tx.insert(action("a1", **turn))
+        for user, form in forms.items():
+            schema = {"type": "object", "properties": {"x": form}}
+            asked = question(now, user, schema=schema)
+            await tx.questions.open(asked)
+            event = QuestionEvent.DECLINE if user == "U_DECLINES" else QuestionEvent.ANSWER
+            await tx.questions.move(asked, event, actor=user, answer="{}")
+        await tx.questions.open(question(now, "waits"))
+    assert await ledger.grants.said_in({"turn1"}, ()) == {"U_TYPES", "U_COUNTS"}
+    assert await ledger.grants.said_in({"turn2"}, ()) == frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pytest
 
 from gate.actions import claim_click, execute, reissue
 from gate.actions.button_press import PressResult
-from gate.rules.action import Action, Vote
+from gate.rules.action import Action, Json, Vote
 from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
 from gate.rules.planner_port import (
@@ -22,6 +23,7 @@ from gate.rules.planner_port import (
     Turn,
 )
 from gate.rules.policy import Rule
+from gate.rules.server_questions import QuestionEvent
 from gate.rules.task import Assessment
 from gate.tasks import control, plan, steer
 from gate.tasks.pending import waiting_for
@@ -40,6 +42,7 @@ from tests.gate.plan_setup import (
     write,
     wrote,
 )
+from tests.storage.test_ledger_questions import question
 
 Way = Callable[[Scene], Awaitable[Action]]
 ONE, TWO = Approvers(frozenset({BEN})), Approvers(frozenset({BEN, CLEO}))
@@ -117,6 +120,29 @@ async def by_remark(stage: Scene) -> Action:
     return await waiting(stage)
 
 
+async def answered(stage: Scene, action: Action, user: str, **form: Json) -> None:
+    """What its server asks in this call, answered by them."""
+    session, now = action.session, await stage.world.ledger.now()
+    asked = question(now, action=action.id, session=session, schema={"type": "object", "properties": form})
+    async with stage.world.ledger.begin() as tx:
+        await tx.questions.open(asked)
+        await tx.questions.move(
+            asked, QuestionEvent.ANSWER, actor=user, answer=json.dumps(dict.fromkeys(form))
+        )
+
+
+async def by_answer(stage: Scene) -> Action:
+    """What came of the words that Ben gave the server of a call before."""
+    stage.planner.script += [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("a.md", "evil.md")
+    ]
+    await stage.say("write it")
+    first = await waiting(stage)
+    await answered(stage, first, BEN, why={"type": "string"})
+    await yes(stage, first, CLEO)
+    return await waiting(stage)
+
+
 async def no(stage: Scene, action: Action) -> PressResult:
     said = await claim_click.reject(stage.world, stage.press(action, BEN, reason=OTHER))
     await stage.play()
@@ -124,7 +150,7 @@ async def no(stage: Scene, action: Action) -> PressResult:
 
 
 WAYS = [by_plan, by_reply]
-TOLD = [by_reason, by_reason_in_a_plan, by_remark]
+TOLD = [by_reason, by_reason_in_a_plan, by_remark, by_answer]
 
 
 async def yes(stage: Scene, action: Action, user: str) -> PressResult:
@@ -257,7 +283,7 @@ async def test_who_said_why_not_or_remarked_something_does_not_confirm_alone_wha
     with nothing_ran(stage):
         assert (await yes(stage, action, BEN)).code == "not_allowed"
     assert (await yes(stage, action, CLEO)).code == "confirmed"
-    assert wrote(stage) == ["evil.md"]
+    assert wrote(stage)[-1] == "evil.md"
 
 
 async def test_who_said_no_and_not_why_may_confirm_what_comes_next(stage: Scene):
@@ -268,6 +294,21 @@ async def test_who_said_no_and_not_why_may_confirm_what_comes_next(stage: Scene)
     await stage.say("write it")
     assert (await claim_click.reject(stage.world, stage.press(await waiting(stage), BEN))).ok
     await stage.play()
+    assert (await yes(stage, await waiting(stage), BEN)).code == "confirmed"
+
+
+@pytest.mark.parametrize("form", [{"type": "boolean"}, {"type": "string", "enum": ["a", "b"]}])
+async def test_who_answered_a_server_by_a_choice_among_its_own_may_confirm_what_comes_next(
+    stage: Scene, form: dict[str, Json]
+):
+    four_eyes(stage, ONE)
+    stage.planner.script = [
+        Propose((Call("desk", "write", {"path": name, "content": "new"}),)) for name in ("a.md", "b.md")
+    ]
+    await stage.say("write it")
+    first = await waiting(stage)
+    await answered(stage, first, BEN, choice=form)
+    await yes(stage, first, BEN)
     assert (await yes(stage, await waiting(stage), BEN)).code == "confirmed"
 
 
