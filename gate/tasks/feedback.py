@@ -11,6 +11,7 @@ from gate.rules.ledger_ports import TaskParts
 from gate.rules.permissions import TaskVerb, may_task
 from gate.rules.planner_port import Mode
 from gate.rules.ports import StaleTask, Tx, World
+from gate.rules.settings import Switches
 from gate.rules.task import Flow, Task
 from gate.rules.task_states import NoSuchTaskArrow, TaskEvent, TaskState
 from gate.sentences.feedback import is_thanks
@@ -93,15 +94,24 @@ def _flow(task: Task) -> Flow:
     return Flow.PLAN if task.planned else Flow.SIMPLE
 
 
+def _switches(task: Task) -> Switches:
+    """Those of a task that is begun anew: what ran before, or may have, asks for itself, and so does all that changes
+    something, since it may be in other words."""
+    if task.plan is None or not plans.ran_before(task.plan):
+        return task.switches
+    review = "both" if plans.reviews_each(task) else "before_step"
+    return replace(task.switches, review=review)
+
+
 async def start_over(world: World, press: TaskPress) -> PressResult:
-    """The same request as a new task, without what was said and done before; no grant covers a call of it. Raises
-    Unavailable."""
+    """The same request as a new task, without what was said and done before; no grant covers a call of it, nor the
+    approval of its plan where something ran before, or may have, that is not known to be done. Raises Unavailable."""
 
     async def do(tx: Tx, task: Task) -> Task:
         outcome = replace(task.outcome, ended_by=press.user)
         done = await move_task(tx, task, TaskEvent.SETTLE, press.user, outcome=outcome, reason="started over")
         now = await tx.now()
-        fresh = new_task(f"over:{task.id}", task.session, task.requester, task.text, task.switches, now)
+        fresh = new_task(f"over:{task.id}", task.session, task.requester, task.text, _switches(task), now)
         await tx.open_task(replace(fresh, request=replace(fresh.request, asks=True)))
         if maker := await tx.token_of(task.id, ""):  # what an agent asked for stays an agent's
             await tx.record_token(maker, fresh.id)

@@ -14,9 +14,22 @@ from gate.rules.planner_port import Call, Done, Propose, Say
 from gate.rules.settings import Switches
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState as S
-from gate.tasks import feedback
+from gate.tasks import control, feedback
+from gate.tasks import plan as flow
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
-from tests.gate.plan_setup import MANY, look, planned, proposes, write
+from tests.gate.plan_setup import (
+    MANY,
+    approved,
+    look,
+    on_pause,
+    on_plan,
+    planned,
+    pressed,
+    proposes,
+    waiting,
+    write,
+    wrote,
+)
 
 READ = Propose((Call("desk", "look", {"path": "a.md"}),))
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "new"}),))
@@ -123,6 +136,31 @@ async def test_start_over_is_a_new_task_without_the_context(stage: Scene):
     assert fresh.id != task.id
     assert fresh.text == task.text
     assert stage.planner.briefs[-1].earlier == ()
+
+
+async def test_a_call_of_unknown_outcome_asks_for_itself_after_start_over(stage: Scene):
+    """The approval of the new plan, which knows nothing of the one before, covered it."""
+    stage.desk.behave = "breaks the line"
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    stage.desk.behave = "well"
+    assert (await pressed(stage, control.skip_step, on_pause(task))).ok
+    task = await newest(stage)
+    assert (task.state, wrote(stage)) == (S.SATISFACTION, ["a.md", "b.md"])
+    stage.planner.script[:] = [proposes(write("a.md"), write("c.md"))]
+    assert (await feedback.start_over(stage.world, press(task))).ok
+    await stage.play()
+    assert (await pressed(stage, flow.approve_all, on_plan(await newest(stage)))).ok
+    assert wrote(stage) == ["a.md", "b.md"]
+    assert (await waiting(stage)).step == "s1"
+
+
+async def test_what_is_known_to_be_done_does_not_change_what_start_over_asks(stage: Scene):
+    task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    stage.planner.script[:] = [proposes(write("c.md"), write("d.md"))]
+    assert (await feedback.start_over(stage.world, press(task))).ok
+    await stage.play()
+    assert (await pressed(stage, flow.approve_all, on_plan(await newest(stage)))).ok
+    assert wrote(stage) == ["a.md", "b.md", "c.md", "d.md"]
 
 
 async def test_replies_in_the_thread_judge_too(stage: Scene):
