@@ -10,6 +10,7 @@ from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import in_any_letters
 from gate.arguments.identifiers import Ids, ids_in_lists
 from gate.arguments.named_paths import as_arguments, told_apart, with_paths
+from gate.arguments.nested_arguments import with_nested_arguments
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
@@ -35,6 +36,8 @@ class CallForms:
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
         # Also without what the recipe bound: the same call must never be judged milder for being looked at.
         given, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
+        nested = ((one, with_nested_arguments(targets, one)) for one in given)
+        given += [lifted for one, lifted in nested if lifted is not one]
         reported = reported_forms(targets)
         inner = without_roots(reported)
         held = held_in(targets, given)

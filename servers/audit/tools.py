@@ -193,7 +193,7 @@ CARDS: dict[str, Card] = {
     "get_session_summary": reading("Session summary", "Sum up a session"),
     "generate_audit_report": reading("Audit report", "Report on the log"),
     "preview_export": reading(
-        "Preview an audit report", "Look at what the report would be", looks=["call.path"]
+        "Preview an audit report", "Look at what the report would be", looks=["call.path"], nested=["call"]
     ),
     "export_audit_pdf": makes(
         "Export audit report",

@@ -337,10 +337,14 @@ _CARDS: dict[str, Card] = {
         listed=["file"],
     ),
     "preview_event": reading(
-        "Preview a new event", "Look at the new event", looks=["event.calendar"], **_TOLD_OF
+        "Preview a new event", "Look at the new event", looks=["event.calendar"], nested=["event"], **_TOLD_OF
     ),
     "preview_time_block": reading(
-        "Preview a block of time", "Look at the block of time", looks=["block.calendar"], **_TOLD_OF
+        "Preview a block of time",
+        "Look at the block of time",
+        looks=["block.calendar"],
+        nested=["block"],
+        **_TOLD_OF,
     ),
     "create_event": change(
         "Create event",

@@ -373,6 +373,7 @@ CARDS: dict[str, Card] = {
         "Find duplicates in {args.call.source}",
         paths=["call.source"],
         looks=["call.destination"],
+        nested=["call"],
         **_OF_TABLES,
     ),
     "preview_write_sqlite": reading(

@@ -283,6 +283,7 @@ CARDS: dict[str, Card] = {
         "Preview a document",
         "Look at what {args.make} would make",
         paths=["call.path", "call.source", "call.destination", "call.sources"],
+        nested=["call"],
     ),
     "create_pdf": _makes("create_pdf", "Create PDF", "Create", "Create the PDF {args.path}", "path", _LISTED),
     "create_docx": _makes(

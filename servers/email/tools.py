@@ -416,12 +416,14 @@ _CARDS: dict[str, Card] = {
         "Preview a draft",
         "Look at the new draft",
         addresses=["draft.to", "draft.cc", "draft.bcc"],
+        nested=["draft"],
         told=["files[]"],
     ),
     "preview_send": reading(
         "Preview sending",
         "Look at the draft {args.sending.draft_id}",
         addresses=["sending.to", "sending.cc", "sending.bcc"],
+        nested=["sending"],
         **_told_of("files[]"),
     ),
     "preview_delete": reading(

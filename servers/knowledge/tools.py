@@ -424,6 +424,7 @@ _BACK: dict[str, Any] = {
 }
 _FILES = bound("expected_index", "expected_files")
 
+_AS_ASKED = {"looks": ["call.path"], "nested": ["call"], "listed": ["items[].name", "skipped[]"]}
 CARDS: dict[str, Card] = {
     "search_documents": reading(
         "Search documents",
@@ -452,14 +453,12 @@ CARDS: dict[str, Card] = {
     "preview_index": reading(
         "Preview indexing",
         "Look at what would be indexed",
-        looks=["call.path"],
-        listed=["items[].name", "skipped[]"],
+        **_AS_ASKED,
     ),
     "preview_update": reading(
         "Preview an update of the index",
         "Look at what would be updated",
-        looks=["call.path"],
-        listed=["items[].name", "skipped[]"],
+        **_AS_ASKED,
     ),
     "preview_restore_index": reading(
         "Preview putting an index back", "Look at the record {args.record}", listed=["items[].name"]

@@ -242,7 +242,7 @@ class Tools:
 
 CARDS: dict[str, Card] = {
     "preview_minutes": reading(
-        "Preview minutes", "Look at the minutes", paths=["call.source", "call.destination"]
+        "Preview minutes", "Look at the minutes", paths=["call.source", "call.destination"], nested=["call"]
     ),
     "generate_minutes": makes(
         "Generate minutes",

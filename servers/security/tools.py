@@ -343,10 +343,16 @@ CARDS: dict[str, Card] = {
     ),
     "show_recipient": reading("Show public key", "Show the public key"),
     "preview_encrypt": reading(
-        "Preview encrypting", "Look at what would be encrypted", looks=["call.path", "call.destination"]
+        "Preview encrypting",
+        "Look at what would be encrypted",
+        looks=["call.path", "call.destination"],
+        nested=["call"],
     ),
     "preview_decrypt": reading(
-        "Preview decrypting", "Look at what would be decrypted", looks=["call.path", "call.destination"]
+        "Preview decrypting",
+        "Look at what would be decrypted",
+        looks=["call.path", "call.destination"],
+        nested=["call"],
     ),
     "encrypt_file": _crypt("Encrypt file", "Encrypt", "preview_encrypt"),
     "decrypt_file": _crypt("Decrypt file", "Decrypt", "preview_decrypt"),

@@ -284,15 +284,16 @@ def _plan(tool: str, **args: str) -> dict[str, Any]:
     return {"capture": {"plan": {"tool": tool, "args": args}}}
 
 
+_WHOLE = ["task", "task.id=task_id"]
 CARDS: dict[str, Card] = {
     "list_tasks": reading("List tasks", "List the tasks"),
     "get_overdue": reading("Overdue tasks", "List what is overdue"),
     "daily_briefing": reading("Daily briefing", "Sum up the day"),
     "get_task": reading("Task details", "Look at task {args.task_id}"),
-    "preview_task": reading("Preview a new task", "Look at the new task"),
-    "preview_update": reading("Preview a change of a task", "Look at the change"),
+    "preview_task": reading("Preview a new task", "Look at the new task", nested=["task"]),
+    "preview_update": reading("Preview a change of a task", "Look at the change", nested=["update"]),
     "preview_delete": reading("Preview deleting a task", "Look at task {args.task_id}"),
-    "preview_restore": reading("Preview restoring a task", "Look at task {args.task.id}"),
+    "preview_restore": reading("Preview restoring a task", "Look at task {args.task.id}", nested=_WHOLE),
     "create_task": change(
         "Create task",
         "Create",
@@ -337,6 +338,7 @@ CARDS: dict[str, Card] = {
         "Restore",
         "Restore {capture.plan.what}",
         noun="task {args.task.id}",
+        targets={"nested": _WHOLE},
         **_plan("preview_restore", task="{args.task}"),
         bind=bound(expected_sha256="sha256"),
         **_AS_LINES,

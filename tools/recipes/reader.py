@@ -185,6 +185,7 @@ class TargetsSection(Section):
     below: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     found_in: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     reported_in: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -87,7 +87,7 @@ class _Validator:
         """Every target has to be an argument of the tool, and every report a template."""
         targets = self.recipe.targets or Targets()
         properties = _properties(self.tool_schemas.input_schema)
-        for name in (*targets.paths, *targets.looks, *targets.addresses, *targets.ids):
+        for name in (*targets.paths, *targets.looks, *targets.addresses, *targets.ids, *targets.nested):
             if name.partition(".")[0].removesuffix("[]") not in properties:
                 yield f"`targets` names `{name}`, which is no parameter of the tool"
         for template in (one for one in targets.found if "{" in one):
