@@ -9,7 +9,7 @@ from gate.arguments.canonical_targets import argument_variants, held_in, reporte
 from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import in_any_letters
 from gate.arguments.identifiers import Ids, ids_in_lists
-from gate.arguments.named_paths import as_arguments, told_apart, with_paths
+from gate.arguments.named_paths import as_arguments, as_plain_path, paths_among, told_apart, with_paths
 from gate.arguments.nested_arguments import with_nested_arguments
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
@@ -19,8 +19,8 @@ from gate.rules.tool import ToolSpec
 class CallForms:
     """The arguments of a call as `given`, in every form that a tool may take them in, and with what was `reported`.
 
-    `relative`, `inner`: the same without the slashes that a path begins with. `holders`: what the files that it touches
-    lie in, where an argument of its server's tools names that.
+    `relative`, `inner`: the same without the slashes that a path begins with. `named`: the paths among the arguments.
+    `holders`: what the files that it touches lie in, where an argument of its server's tools names that.
     """
 
     spec: ToolSpec
@@ -29,6 +29,7 @@ class CallForms:
     relative: Sequence[Json]
     reported: Sequence[str]
     inner: Sequence[str]
+    named: Sequence[str]
     holders: Sequence[str] = ()
     apart: FormsApart = field(default_factory=FormsApart)
 
@@ -45,7 +46,8 @@ class CallForms:
         listed = [form for one in given for form in ids_in_lists(spec.recipe.names_of_ids, one)]
         others = (form for one in given for form in argument_variants(targets, one, False, told))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
-        return cls(spec, given, [*given, *listed, *others], relative, reported, inner, held)
+        named = paths_among(targets, given)
+        return cls(spec, given, [*given, *listed, *others], relative, reported, inner, named, held)
 
     @property
     def every(self) -> list[Json]:
@@ -58,7 +60,10 @@ class CallForms:
         forms = self.forms if spares_absolute else self.every
         yield from self.apart.longest_of_each(schema, texts, forms)
         told = self.reported if spares_absolute else [*self.reported, *self.inner]
-        yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told)) if schema else ()
+        if schema:
+            yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told))
+            named = self.named if spares_absolute else [*self.named, *without_roots(self.named)]
+            yield from as_plain_path(self.spec, self.given, told_apart(schema, texts, [*told, *named]))
 
     def inside(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str]
@@ -87,7 +92,9 @@ class CallForms:
         )
         if not forms:
             return None
-        return CallForms(self.spec, given, forms, relative, self.reported, self.inner, apart=self.apart)
+        return CallForms(
+            self.spec, given, forms, relative, self.reported, self.inner, self.named, apart=self.apart
+        )
 
 
 def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from gate.arguments.canonical_targets import Targets, steps_to
+from gate.arguments.canonical_targets import Targets, forms_below, steps_to, touched
 from gate.arguments.pattern_search import searching
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
+PATH = "path"
 JOINED = frozenset({"allOf", "anyOf"})  # of a schema
 NEGATIONS = frozenset({"not", "if", "else", "oneOf"})
 
@@ -41,6 +43,26 @@ def as_arguments(spec: ToolSpec, given: Sequence[Json], paths: Sequence[str]) ->
     for args in given:
         if isinstance(args, Mapping):
             yield from with_paths(args, names, paths)
+
+
+def paths_among(targets: Targets | None, given: Sequence[Json]) -> tuple[str, ...]:
+    """The paths among the arguments that a tool declares, in every form that rules are held against."""
+    if targets is None:
+        return ()
+    named = replace(targets, resolved_to=())
+    texts = dict.fromkeys(
+        path for args in given if isinstance(args, Mapping) for path in touched(named, args)
+    )
+    return tuple(dict.fromkeys(form for text in texts for form in (text, *forms_below(targets, text))))
+
+
+def as_plain_path(spec: ToolSpec, given: Sequence[Json], paths: Sequence[str]) -> Iterator[Json]:
+    """The arguments with each of the paths as their one `path`, which most tools call it: a rule about that is about
+    `source`, `first` and each of a list of paths as well."""
+    alone = names_of_paths(spec) == (PATH,)
+    for args in given:
+        if isinstance(args, Mapping) and not (alone and isinstance(args.get(PATH), str)):
+            yield from ({**args, PATH: path} for path in paths)
 
 
 def with_paths(args: Mapping[str, Json], names: Sequence[str], paths: Sequence[str]) -> Iterator[Json]:

@@ -186,6 +186,29 @@ def test_no_spelling_passes_a_path_argument_of_a_reviewed_tool() -> None:
     assert [one for spec, name in pairs for one in loose(spec, name)] == []
 
 
+def test_a_rule_about_a_path_is_about_every_argument_that_holds_one(bundled: list[ToolSpec]) -> None:
+    """Also where a tool calls it otherwise, or takes a list of them."""
+    pay = Rule(
+        "pay",
+        ("*",),
+        deny=True,
+        schema={"required": ["path"], "properties": {"path": {"const": "hr/pay.md"}}},
+    )
+    policy, passed = Policy("v", (pay,)), list[str]()
+    for spec in (*bundled, *reviewed()):
+        targets = spec.recipe.targets or Targets()
+        for name in (*targets.paths, *targets.looks):
+            for path in ("hr/pay.md", ["hr/pay.md"], ["a.md", "hr/pay.md"]):
+                decision = decide(
+                    policy, spec, placed(name, path), "C1", lambda s, value: not problems(s, value)
+                )
+                passed += [f"{spec.full_name} {name} {path}"] * (decision.verdict is not Verdict.DENY)
+            other = decide(policy, spec, placed(name, "a.md"), "C1", lambda s, value: not problems(s, value))
+            if spec.trust is Trust.BUNDLED:  # others refuse what a target that is missing may lead to
+                passed += [f"{spec.full_name} {name} is refused"] * (other.verdict is Verdict.DENY)
+    assert not passed
+
+
 @pytest.mark.parametrize("name", ["store_blob", "get_blob"])
 @pytest.mark.parametrize("argument", ["path", "anything", "options.where"])
 def test_no_spelling_passes_a_tool_that_declares_nothing(name: str, argument: str) -> None:
