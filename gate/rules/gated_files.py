@@ -254,10 +254,12 @@ def gated_named_holders(
 ) -> Iterator[Gated | None]:
     """The same of what a result says by itself that its content lies in, where one of the readers is asked for that."""
     tools = [one for one in readers.tools if one.recipe.targets and one.recipe.targets.found_in]
-    under = Readers(tools, readers.args)
+    forms: dict[str, str] = {}
     for name in names:
-        for found in _gated_under(policy, under, holder_forms([name]), channel, matches):
-            yield found and (name, found[1])
+        for form in holder_forms([name]):
+            forms.setdefault(form, name)
+    for found in _gated_under(policy, Readers(tools, readers.args), [*forms], channel, matches):
+        yield found and (forms[found[0]], found[1])
 
 
 def _gated_under(

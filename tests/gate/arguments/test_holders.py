@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
 from gate.arguments.canonical_targets import Targets
 from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
+from gate.rules.action import Json
 from gate.rules.always_gated import ALWAYS
-from gate.rules.gated_files import Readers, TooManyFiles, gated_holders
-from gate.rules.policy import Policy, decide
+from gate.rules.gated_files import Readers, TooManyFiles, gated_holders, gated_named_holders
+from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tests.cpu_time import seconds
+from tools.mcp.schema import problems
 
 LOOKS = Recipe(summary="Look", targets=Targets(looks=("path",), inside=("calendar",)))
 READ = ToolSpec("calendar", "get_metadata", "Look", "", {}, "d", Hints(True), Trust.BUNDLED, recipe=LOOKS)
@@ -90,3 +95,26 @@ def test_files_lie_in_too_much_by_the_names_of_their_folders_together() -> None:
     assert lie_in_too_much([f"{'b' * 90}/{'c' * 90}{number}/d" for number in range(300)], ["calendar"])
     assert lie_in_too_much([f"{number}/c" for number in range(401)], ["calendar"])
     assert not lie_in_too_much([f"team/{number}.ics" for number in range(3_000)], ["calendar"])
+
+
+def test_the_names_in_a_result_are_held_against_a_rule_once_for_each_kind_that_it_tells_apart() -> None:
+    """Each table of a result was held against each rule anew, which took 33 s of the loop for 960 tables."""
+    targets = Targets(paths=("path",), inside=("table",), found_in=("tables[]",))
+    ask = replace(READ, recipe=Recipe(summary="Ask", targets=targets))
+    closed = {"required": ["table"], "properties": {"table": {"enum": ["pay"]}}}
+    policy = Policy("p", rules=(Rule("closed", ("calendar.*",), deny=True, schema=closed),))
+    checks: list[Json] = []
+
+    def matches(schema: Mapping[str, Json], value: Json) -> bool:
+        checks.append(value)
+        return not problems(schema, value)
+
+    def found(*names: str) -> list[tuple[str, str]]:
+        gated = gated_named_holders(policy, Readers([ask], {"path": "b"}), names, "C1", matches)
+        return [(one[0], one[1].name) for one in gated if one]
+
+    assert found("a") == []
+    few = len(checks)
+    assert found(*(f"t{number}" for number in range(960))) == []
+    assert len(checks) == 2 * few
+    assert set(found("a", "PAY", "b")) == {("PAY", "closed")}
