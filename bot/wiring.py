@@ -48,7 +48,7 @@ from bot.startup import NO_TABLES, NotStarted, report_database_errors, require_r
 from bot.watchdog import Watchdog
 from bot.webhook_audience import deliveries
 from gate.actions import expiry, server_questions
-from gate.rules.jobs import OWNER
+from gate.rules.jobs import OWNER, person_of
 from gate.rules.policy import Policy
 from gate.rules.ports import Unavailable, World
 from gate.rules.tool import Pin
@@ -247,7 +247,7 @@ async def _host(stack: AsyncExitStack, settings: Settings, policy: Policy, pins:
         sampler=await sampler(stack, settings.model, servers, settings.sampling),
         sampling_bounds=settings.sampling,
     )
-    SANDBOX.tell_apart(OWNER.get)
+    SANDBOX.tell_apart(lambda: person_of(OWNER.get()))
     host = Host(servers, setting)
     await host.start(CONNECT_SECONDS)
     log_rules_about_nothing(policy, host)

@@ -5,9 +5,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-# For whom the work at hand is done: the id of a person or of a token, "" for the service itself. What is asked for
+# For whom the work at hand is done: the id of a person, with that of their agent's token behind a colon where it is
+# that agent's, "" for the service itself. What is asked for
 # on the way, runs and calls of tools, counts as theirs, so that much of one does not keep others waiting.
 OWNER: ContextVar[str] = ContextVar("owner", default="")
+
+
+def person_of(owner: str) -> str:
+    """The id of the person whose work, or whose agent's, it is; "" for the service itself."""
+    return owner.partition(":")[0]
 
 
 @contextmanager

@@ -190,8 +190,8 @@ class Endpoints:
 
 
 def owner_of(token: Token) -> str:
-    """The owner of the work that a request starts: the person's user id, or the id of an agent's token."""
-    return token.user if token.kind is TokenKind.PERSON else token.id
+    """The owner of the work that a request starts: the person, or an agent of theirs."""
+    return token.user if token.kind is TokenKind.PERSON else f"{token.user}:{token.id}"
 
 
 def _stored_body(route: Route, response: web.Response) -> str:

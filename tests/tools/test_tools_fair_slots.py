@@ -71,6 +71,36 @@ async def test_one_owner_has_no_more_slots_than_its_share() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def test_a_person_and_their_agents_share_the_slots_of_one_person() -> None:
+    """With two tokens for agents one person had all slots of a server."""
+    slots, got = FairSlots(8, 4, by_person=True), list[str]()
+    tasks = [one for name in ("ann:1", "ann:2", "ann:3") for one in acquire_all(slots, name, 8, got)]
+    await _run_waiting_tasks()
+    assert sorted(got) == ["ann:10", "ann:11", "ann:20", "ann:21"]
+    tasks += acquire_all(slots, "ann", 1, got)
+    await asyncio.wait_for(slots.acquire("ben"), 5)
+    await _run_waiting_tasks()
+    assert slots.waiting("ann") == 1
+    slots.release("ann:1")
+    await _run_waiting_tasks()
+    assert len(got) == 5
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_one_agent_leaves_its_person_half_of_their_slots() -> None:
+    slots, got = FairSlots(8, 4, by_person=True), list[str]()
+    tasks = acquire_all(slots, "ann:1", 8, got)
+    await _run_waiting_tasks()
+    tasks += acquire_all(slots, "ann", 8, got)
+    await _run_waiting_tasks()
+    assert got == ["ann:10", "ann:11", "ann0", "ann1"]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 async def test_a_request_beyond_the_queue_of_an_owner_is_refused_and_other_owners_wait() -> None:
     slots, got = FairSlots(1, 1, max_waiting=2), list[str]()
     tasks = acquire_all(slots, "ann", 3, got)

@@ -157,6 +157,9 @@ async def test_of_the_tokens_of_an_hour_one_person_gets_half(tmp_path: Path) -> 
             told = (await ask("ask_often", times=2)).text
         assert told.startswith("1 answers, 1 refused")  # 120 were used, and no 50 are left for her
         assert "half of the 300 tokens of s for this hour" in told
+        with for_owner("U_ANN:agent"):
+            told = (await ask("ask_often", times=2)).text
+        assert told.startswith("1 answers, 1 refused")  # the first is an earlier one
         with for_owner("U_BEN"):
             assert (await ask("think", prompt="Which colour?")).text == "The model said: answer 1"
 

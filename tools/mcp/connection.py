@@ -61,7 +61,7 @@ class Connection:
     ) -> None:
         self.name = connector.config.name
         slots = connector.config.concurrency
-        self.slots = FairSlots(slots, max(1, slots // 2), MAX_WAITING_CALLS)
+        self.slots = FairSlots(slots, max(1, slots // 2), MAX_WAITING_CALLS, by_person=True)
         self.state, self.detail, self.tools, self.active_calls = CONNECTING, "", 0, 0
         self.first_attempt_done = asyncio.Event()  # whether or not it succeeded
         self._connector, self._timeouts, self._on_listing = connector, timeouts, on_listing

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from gate.rules.action import Json
+from gate.rules.jobs import person_of
 from gate.rules.message_size import (
     MAX_CONTAINERS,
     MAX_DEPTH,
@@ -152,15 +153,19 @@ class QueueFull(Exception):
 
 
 class FairSlots:
-    """`slots` at once, at most `per_owner` of them for one owner (any string). For one event loop.
+    """`slots` at once, at most `per_owner` of them for one owner (any string). For one event loop. `by_person`: for one
+    person with their agents together, and half as many for one of these (`gate.rules.jobs.OWNER`).
 
     A slot that becomes free goes to the owner who has waited for a turn the longest, not to the oldest request:
     owners take turns, and the requests of each keep their order. With `max_waiting`, an owner's further requests are
     refused.
     """
 
-    def __init__(self, slots: int, per_owner: int, max_waiting: int | None = None) -> None:
+    def __init__(
+        self, slots: int, per_owner: int, max_waiting: int | None = None, by_person: bool = False
+    ) -> None:
         self._slots, self._per_owner, self._max_waiting = slots, per_owner, max_waiting
+        self._by_person = by_person
         self._taken: Counter[str] = Counter()
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # owners in the order of their turns
 
@@ -175,7 +180,7 @@ class FairSlots:
 
     async def acquire(self, owner: str) -> None:
         """Wait for a slot, which `release` gives back. Raises QueueFull."""
-        if not self.waiting(owner) and self.free > 0 and self._taken[owner] < self._per_owner:
+        if not self.waiting(owner) and self.free > 0 and self._has_share(owner):
             self._taken[owner] += 1
             return
         if self._max_waiting is not None and self.waiting(owner) >= self._max_waiting:
@@ -209,7 +214,16 @@ class FairSlots:
                 first.set_result(None)
 
     def _next_owner(self) -> str | None:
-        return next((owner for owner in self._queues if self._taken[owner] < self._per_owner), None)
+        return next(filter(self._has_share, self._queues), None)
+
+    def _has_share(self, owner: str) -> bool:
+        """Whether this owner may have one more."""
+        if not self._by_person:
+            return self._taken[owner] < self._per_owner
+        person = person_of(owner)
+        together = sum(number for one, number in self._taken.items() if person_of(one) == person)
+        most = self._per_owner if owner == person else max(1, self._per_owner // 2)
+        return together < self._per_owner and self._taken[owner] < most
 
     def _remove(self, owner: str, turn: asyncio.Future[None]) -> None:
         queue = self._queues.get(owner)

@@ -25,6 +25,7 @@ from mcp_types import (
     TextContent,
 )
 
+from gate.rules.jobs import person_of
 from gate.rules.sampling import (
     Completion,
     NotSampled,
@@ -192,7 +193,7 @@ class _Spent:
 
     at: float
     tokens: float
-    owner: str
+    person: str
 
 
 @dataclass
@@ -313,7 +314,7 @@ class Sampling:
         if kept and now - kept[0] < HOUR:
             return kept[1], True
         tokens = len(prompt.text) / CHARS_PER_TOKEN + prompt.max_tokens
-        spending = self._reserve(_Spent(now, tokens, owner))
+        spending = self._reserve(_Spent(now, tokens, person_of(owner)))
         try:
             found = await self.sampler.complete(prompt)
         except NotSampled:
@@ -345,7 +346,7 @@ class Sampling:
         if sum(one.tokens for one in of_all) > most:
             raise NotSampled(f"the {most:,} tokens of {self.server} for this hour are used up")
         # So that one person cannot use up what the others need. Without a person nobody is to be told apart.
-        if asked.owner and sum(one.tokens for one in of_all if one.owner == asked.owner) > most / 2:
+        if asked.person and sum(one.tokens for one in of_all if one.person == asked.person) > most / 2:
             raise NotSampled(
                 f"half of the {most:,} tokens of {self.server} for this hour are all for one person"
             )
