@@ -18,7 +18,7 @@ from gate.rules.gated_files import (
     gated_named_holders,
 )
 from gate.rules.policy import Matches, Policy, matching_rules
-from gate.rules.ports import Clock, World
+from gate.rules.ports import World
 from gate.rules.tool import ToolSpec
 
 SLICE = timedelta(seconds=0.02)  # of such work in one turn of the loop
@@ -51,9 +51,7 @@ async def named_gated(
     if not names:
         return []
     readers = file_readers(spec, world.tools.specs(), args)
-    return await in_slices(
-        world.clock, gated_named_holders(world.policy, readers, names, channel, matching(world))
-    )
+    return await in_slices(world, gated_named_holders(world.policy, readers, names, channel, matching(world)))
 
 
 async def asked_gated(
@@ -62,7 +60,7 @@ async def asked_gated(
     """The same of names that the arguments ask for, each of which may be that of what files lie in."""
     folders = [f"{name}/" for name in names]
     inside = gated_holders(world.policy, Readers([spec], args), folders, channel, matching(world))
-    return [*await found_gated(world, spec, args, names, channel), *await in_slices(world.clock, inside)]
+    return [*await found_gated(world, spec, args, names, channel), *await in_slices(world, inside)]
 
 
 def rules_beyond(world: World, spec: ToolSpec, args: Mapping[str, Json], channel: str) -> Policy:
@@ -81,16 +79,21 @@ async def told_gated(
     """Those of these files and folders, and of what they lie in, that this policy keeps from being looked at once by
     some of the readers, each with each such rule. Raises TooManyFiles where that cannot be told."""
     asked = (policy, readers, paths, channel, matching(world))
-    return await in_slices(world.clock, chain(gated_files(*asked), gated_holders(*asked)))
+    return await in_slices(world, chain(gated_files(*asked), gated_holders(*asked)))
 
 
-async def in_slices(clock: Clock, work: Iterable[_T | None]) -> list[_T]:
-    """What this work gives, other than None. Other work has its turn after each slice of it."""
-    found, begun = list[_T](), clock.now()
-    for one in work:
-        if one is not None:
-            found.append(one)
-        if abs(clock.now() - begun) > SLICE:
-            await clock.sleep(0)
-            begun = clock.now()
+async def in_slices(world: World, work: Iterable[_T | None]) -> list[_T]:
+    """What this work gives, other than None. Other work has its turn after each slice of it, also where much of this
+    kind is under way."""
+    found, left, ended = list[_T](), iter(work), False
+    while not ended:
+        async with world.judging.slice:  # held until the next turn
+            begun, ended = world.clock.now(), True
+            for one in left:
+                if one is not None:
+                    found.append(one)
+                if abs(world.clock.now() - begun) > SLICE:
+                    ended = False
+                    break
+            await world.clock.sleep(0)
     return found

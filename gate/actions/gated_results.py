@@ -99,7 +99,7 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
         if gated and call.is_confirmed:
             names = names_asked(call.args, targets)
             asked = await asked_gated(world, call.spec, call.args, names, call.channel)
-            gated = await in_slices(world.clock, not_asked_for(asked, gated))
+            gated = await in_slices(world, not_asked_for(asked, gated))
         gated += await _under_names(world, call, targets, answer)
     except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)

@@ -17,6 +17,7 @@ from bot.wiring import SystemClock
 from gate.actions.preview import PreviewResult, make_preview, run_capture
 from gate.rules.action import Json, Preview
 from gate.rules.canonical_json import canonical
+from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy
 from gate.rules.ports import World
 from gate.rules.previews import way_back
@@ -69,7 +70,10 @@ class Gate:
     def __init__(self, host: Host, server: str) -> None:
         self.host, self.server = host, server
         self.world = cast(
-            World, SimpleNamespace(tools=Patient(host), policy=Policy("test"), clock=SystemClock())
+            World,
+            SimpleNamespace(
+                tools=Patient(host), policy=Policy("test"), clock=SystemClock(), judging=JudgingTurns()
+            ),
         )
 
     def spec(self, tool: str) -> ToolSpec:

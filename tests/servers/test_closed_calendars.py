@@ -16,6 +16,7 @@ from gate.actions.preview import PreviewResult, make_preview, policy_decision
 from gate.rules.action import CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import canonical
+from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
 from gate.rules.previews import COVERED_BY_RULE, TOUCHED_COVERED
 from servers.email.mailboxes import identified
@@ -108,7 +109,9 @@ class Asker:
     @property
     def world(self) -> Any:
         policy = Policy("v", (*ALWAYS, *self.rules))
-        return SimpleNamespace(tools=self.gate.host, policy=policy, clock=SystemClock())
+        return SimpleNamespace(
+            tools=self.gate.host, policy=policy, clock=SystemClock(), judging=JudgingTurns()
+        )
 
     async def __call__(self, tool: str, /, **args: Any) -> str:
         """What they are told; of what is not a plain read, once somebody has confirmed it."""

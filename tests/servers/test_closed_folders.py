@@ -17,6 +17,7 @@ from gate.actions.preview import make_preview, policy_decision
 from gate.rules.action import CallClass, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import canonical
+from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
 from gate.rules.tool import ToolSpec
 from servers.filesystem import server
@@ -64,7 +65,7 @@ def arguments(spec: ToolSpec, where: str) -> dict[str, Any] | None:
 
 async def told(gate: Gate, spec: ToolSpec, args: dict[str, Any], policy: Policy) -> str:
     """What somebody is told who asks for this read."""
-    gate.world = SimpleNamespace(tools=gate.host, policy=policy, clock=SystemClock())  # type: ignore[assignment]
+    gate.world = SimpleNamespace(tools=gate.host, policy=policy, clock=SystemClock(), judging=JudgingTurns())  # type: ignore[assignment]
     if policy_decision(gate.world, spec, args, "C").verdict is not Verdict.RUN:
         return "not told"
     answer = await gate.host.call(spec.server, spec.name, canonical(args), 30)
@@ -152,7 +153,9 @@ async def test_what_is_in_a_closed_folder_is_indexed_by_no_click(many: bool, tmp
             (Rule("beside", ("*",), deny=True, texts=("(^|/)sales(/|$)",)), Verdict.CONFIRM),
         ):
             policy = Policy("v", (*ALWAYS, rule))
-            gate.world = SimpleNamespace(tools=gate.host, policy=policy, clock=SystemClock())  # type: ignore[assignment]
+            gate.world = SimpleNamespace(
+                tools=gate.host, policy=policy, clock=SystemClock(), judging=JudgingTurns()
+            )  # type: ignore[assignment]
             seen = await make_preview(gate.world, gate.spec("index_folder"), {"path": "."}, "C")
             assert seen.decision is not None, seen
             assert seen.decision.verdict is verdict

@@ -31,6 +31,7 @@ from gate.arguments.secret_patterns import SECRETS as KNOWN_SECRETS
 from gate.arguments.text_forms import PLAIN, _path_variants, path_variants, plain_variants
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
+from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.tool import Answer, Hints, ToolSpec, Trust
 from servers.filesystem import paths
@@ -691,7 +692,7 @@ async def test_a_search_gives_nothing_of_what_a_rule_keeps_by_the_name_of_the_se
         ]
         search = next(spec for spec in specs if spec.name == "search_files")
         tools = SimpleNamespace(specs=lambda: specs, problems=lambda schema, value: ())
-        world: Any = SimpleNamespace(policy=policy, tools=tools, clock=SystemClock())
+        world: Any = SimpleNamespace(policy=policy, tools=tools, clock=SystemClock(), judging=JudgingTurns())
         for path, given in [("hr" if several else ".", False), *[("notes", True)] * several]:
             args = with_canonical_paths(
                 search.recipe.targets, {"path": path, "pattern": "*", "contains": "Ben"}

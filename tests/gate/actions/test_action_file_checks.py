@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +14,14 @@ import pytest
 
 from bot.watchdog import LIMIT
 from bot.wiring import SystemClock
+from gate.actions.file_checks import SLICE, in_slices
 from gate.actions.gated_results import TOO_MANY_FILES, MadeCall, without_gated_files
 from gate.actions.preview import run_read
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.arguments.canonical_targets import LONGEST_REPORTED, Root, Targets
 from gate.rules.action import CallClass, Json, Session
 from gate.rules.always_gated import ALWAYS
+from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
 from gate.rules.sampling import RECORD
 from gate.rules.tool import Answer, Hints, Read, Recipe, ToolSpec, Trust
@@ -69,7 +73,7 @@ def world(hits: Sequence[str] = (), rules: Policy = POLICY) -> Any:
         return found(hits)
 
     tools = SimpleNamespace(find=lambda *_: SEARCH, specs=lambda: [SEARCH], problems=problems, call=call)
-    return SimpleNamespace(policy=rules, tools=tools, clock=SystemClock())
+    return SimpleNamespace(policy=rules, tools=tools, clock=SystemClock(), judging=JudgingTurns())
 
 
 def found(hits: Sequence[str]) -> Answer:
@@ -144,3 +148,34 @@ async def test_files_are_not_counted_where_no_rule_keeps_any_from_being_read() -
     call, many = MadeCall(SEARCH, {"path": "q"}, "C1"), found([f"{n}.md" for n in range(3_001)])
     assert (await without_gated_files(world(), call, many)).text == TOO_MANY_FILES
     assert await without_gated_files(world(rules=Policy("p")), call, many) == many
+
+
+async def test_of_many_such_works_at_once_one_has_a_slice_in_a_turn_of_the_loop() -> None:
+    """Each of 24 had one, so that a click waited for 24 in each turn of the loop that it needs."""
+    turn, begun = 0, datetime(2026, 11, 28, tzinfo=UTC)
+
+    class Slow(SystemClock):
+        """By which any piece of work takes longer than a slice."""
+
+        def now(self) -> datetime:
+            nonlocal begun
+            begun += 2 * SLICE
+            return begun
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def work() -> Iterator[int]:
+        for _ in range(5):
+            yield turn
+
+    world: Any = SimpleNamespace(clock=Slow(), judging=JudgingTurns())
+    counting = asyncio.create_task(count_turns())
+    found = await asyncio.gather(*(in_slices(world, work()) for _ in range(24)))
+    counting.cancel()
+    turns = Counter(one for each in found for one in each)
+    assert turns.total() == 24 * 5
+    assert max(turns.values()) == 1
