@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gate.arguments.canonical_targets import argument_variants, held_in, reported_forms, without_roots
 from gate.arguments.forms_apart import FormsApart
-from gate.arguments.holders import in_any_letters
+from gate.arguments.holders import in_any_letters, seen_forms
 from gate.arguments.identifiers import Ids, ids_in_lists
 from gate.arguments.named_paths import as_arguments, as_plain_path, paths_among, told_apart, with_paths
 from gate.arguments.nested_arguments import with_nested_arguments
@@ -72,9 +72,9 @@ class CallForms:
         targets = self.spec.recipe.targets
         if schema is None or targets is None or not self.holders:
             return
-        folded = in_any_letters(schema, targets.inside)
+        folded, held = in_any_letters(schema, targets.inside), seen_forms(self.holders, texts)
         for one in self.given:
-            for args in with_paths(one, targets.inside, told_apart(folded, texts, self.holders)):
+            for args in with_paths(one, targets.inside, told_apart(folded, texts, held)):
                 yield folded, args
 
     def with_ids(self, ids: Ids) -> list[CallForms]:

@@ -44,6 +44,12 @@ def holder_forms(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for name in names for form in (name, fold(name), fold(name).upper())))
 
 
+def seen_forms(forms: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+    """Those of such forms that a rule with these texts has to see. A schema in any letters needs no capitals: one that
+    spares a name would not spare it in them."""
+    return forms if texts else [one for one in forms if one != (plain := fold(one)).upper() or one == plain]
+
+
 def _holders(path: str, inside: Sequence[str]) -> list[str]:
     folders = [path[: end.start()] for end in FOLDER_END.finditer(path)]
     mail = MAIL.search(path) if MAILBOX in inside else None

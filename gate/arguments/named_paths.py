@@ -129,6 +129,11 @@ def spares_some(schema: Json) -> bool:
     return any(key in NEGATIONS for key, _ in _said(schema))
 
 
+def says_nothing_of(schema: Json, arguments: Collection[str]) -> bool:
+    """Whether a schema nowhere has the name of one of these arguments."""
+    return not any(one in arguments for pair in _said(schema) for one in pair if isinstance(one, str))
+
+
 def _said(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
     """Every value in a schema, at any depth, with its key; in a list with none."""
     yield key, value

@@ -18,10 +18,22 @@ from gate.arguments.canonical_targets import (
 )
 from gate.arguments.form_count import FormCount
 from gate.arguments.forms_apart import texts_of
-from gate.arguments.holders import holder_forms, holders, in_any_letters, lie_in_too_much
+from gate.arguments.holders import (
+    holder_forms,
+    holders,
+    in_any_letters,
+    lie_in_too_much,
+    seen_forms,
+)
 from gate.arguments.identifiers import Ids
 from gate.arguments.name_patterns import NamePattern, name_pattern
-from gate.arguments.named_paths import kind_of, names_of_paths, with_paths, without_missing
+from gate.arguments.named_paths import (
+    kind_of,
+    names_of_paths,
+    says_nothing_of,
+    with_paths,
+    without_missing,
+)
 from gate.arguments.notations import is_file_argument
 from gate.arguments.pattern_search import found_patterns
 from gate.arguments.text_forms import path_variants, without_root
@@ -270,11 +282,13 @@ def _gated_under(
     tools = [
         replace(one, recipe=replace(one.recipe, targets=Targets(looks=_inside(one)))) for one in readers.tools
     ]
-    named = Readers(tools, readers.args)
+    named, arguments = Readers(tools, readers.args), {steps_to(name)[0] for name in inside}
     for rule in policy.rules:
+        if not rule.texts and says_nothing_of(rule.schema, arguments) and rule.fits({}, matches):
+            continue  # it holds without such an argument, and has judged the call as a whole
         schema = in_any_letters(rule.schema, inside)
         alone = replace(policy, rules=(replace(rule, schema=schema, reads=False),))
-        for found in gated_files(alone, named, held, channel, matches):
+        for found in gated_files(alone, named, seen_forms(held, rule.texts), channel, matches):
             yield found and (found[0], rule)
 
 

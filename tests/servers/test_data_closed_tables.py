@@ -273,3 +273,31 @@ async def test_a_table_that_is_called_like_a_secret_file_is_read(tmp_path: Path)
     ) as gate:
         assert "closed" not in (said := await Asker(gate)("query_sqlite", path=B, sql="SELECT * FROM v"))
         assert "credentials" in said
+
+
+async def test_a_rule_that_says_nothing_of_tables_closes_none(tmp_path: Path) -> None:
+    folder = Rule("a folder", ("data.*",), deny=True, schema={"properties": {"path": {"pattern": "^hr/"}}})
+    async with tables(tmp_path, path="b.sqlite") as gate:
+        ask = Asker(gate, (folder,))
+        for tool, args in {"query_sqlite": {"sql": "SELECT * FROM pay"}, "summarize_anomalies": {}}.items():
+            said = await ask(tool, path="b.sqlite", **(args or {"table": "pay"}))
+            assert "a folder" not in said, tool
+            assert await ask(tool, path="hr/b.sqlite", **args) == "denied", tool
+
+
+@pytest.mark.parametrize(
+    "spared", [{"const": "plain"}, {"enum": ["plain", "people"]}, {"pattern": "^plain$"}]
+)
+async def test_a_rule_that_spares_a_table_gives_it_and_no_other(
+    tmp_path: Path, spared: dict[str, Any]
+) -> None:
+    others = {"required": ["table"], "properties": {"table": {"not": spared}}}
+    async with tables(tmp_path, path="b.sqlite") as gate:
+        ask = Asker(gate, (Rule("other tables", ("data.*",), deny=True, schema=others),))
+        assert "[[1, 2], [1, 2]]" in await ask("query_sqlite", path="b.sqlite", sql="SELECT * FROM plain")
+        assert "other tables" in await ask("query_sqlite", path="b.sqlite", sql="SELECT * FROM pay")
+        call = {"source": "b.sqlite", "destination": "o.csv", "table": "plain"}
+        seen = await ask.look("write_without_duplicates", **call)
+        assert seen.preview.is_complete
+        assert seen.decision
+        assert seen.decision.verdict is Verdict.CONFIRM
