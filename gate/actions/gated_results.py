@@ -24,6 +24,7 @@ from gate.rules.gated_files import (
     file_readers,
     found_files,
     found_holders,
+    holder_readers,
     is_only_private,
     names_asked,
     not_asked_for,
@@ -112,6 +113,13 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
     return Answer(said.format(path=path, rule=rule.name), is_error=True)
 
 
+def _may_lie_in_gated(world: World, call: MadeCall) -> bool:
+    """Whether rules may keep something that the content of an answer lies in, which is not named."""
+    readers = holder_readers(file_readers(call.spec, world.tools.specs(), call.args))
+    rules = rules_beyond(world, call.spec, call.args, call.channel).rules
+    return any(rule.names(one.full_name) for rule in rules for one in readers)
+
+
 async def _under_names(world: World, call: MadeCall, targets: Targets, answer: Answer) -> list[Gated]:
     """What the answer says by itself that its content lies in, where the policy keeps that; not what a person has
     confirmed under the same rule, with its name in the arguments."""
@@ -134,8 +142,10 @@ def _not_for_one_alone(world: World, call: MadeCall, gated: Sequence[Gated]) -> 
 
 
 async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer: Answer) -> str:
-    """Why an answer is not given that lists what is in a folder, or tells of the content of files without giving it;
-    "" where it may be. It names none of them."""
+    """Why an answer is not given that lists what is in a folder, tells of the content of files without giving it, or is
+    too long to name what its content lies in; "" where it may be. It names none of them."""
+    if targets.found_in and not isinstance(answer.structured, dict) and _may_lie_in_gated(world, call):
+        return UNCHECKED
     if not (targets.told or targets.listed):
         return ""
     policy = rules_beyond(world, call.spec, call.args, call.channel)

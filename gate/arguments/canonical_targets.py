@@ -105,7 +105,7 @@ def with_resolved_paths(
     targets: Targets | None, args: Mapping[str, Json], capture: Mapping[str, Json]
 ) -> Targets | None:
     """The targets with what the reads have told of them. Where one does not tell, nothing counts as told."""
-    if targets is None or not targets.reported:
+    if targets is None or not (targets.reported or targets.reported_in):
         return targets
     try:
         names, within = (_told(templates, capture) for templates in (targets.reported, targets.reported_in))

@@ -261,16 +261,24 @@ def gated_holders(
         yield from _gated_under(policy, Readers([spec], readers.args), held, channel, matches)
 
 
+def holder_readers(readers: Readers) -> list[ToolSpec]:
+    """The first of the readers, and those whose results say what they lie in by an argument that it has, too: a sheet
+    is no table."""
+    first, names = readers.tools[0], set(_inside(readers.tools[0]))
+    others = (one for one in readers.tools[1:] if not names.isdisjoint(_inside(one)))
+    return [first, *(one for one in others if one.recipe.targets and one.recipe.targets.found_in)]
+
+
 def gated_named_holders(
     policy: Policy, readers: Readers, names: Sequence[str], channel: str, matches: Matches
 ) -> Iterator[Gated | None]:
     """The same of what a result says by itself that its content lies in, where one of the readers is asked for that."""
-    tools = [one for one in readers.tools if one.recipe.targets and one.recipe.targets.found_in]
     forms: dict[str, str] = {}
+    under = Readers(holder_readers(readers), readers.args)
     for name in names:
         for form in holder_forms([name]):
             forms.setdefault(form, name)
-    for found in _gated_under(policy, Readers(tools, readers.args), [*forms], channel, matches):
+    for found in _gated_under(policy, under, [*forms], channel, matches):
         yield found and (forms[found[0]], found[1])
 
 

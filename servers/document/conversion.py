@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from servers import differences, formulas
 from servers.filesystem import disk
@@ -15,7 +15,7 @@ from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, bytes_of, named, size_of, target
 from servers.lines import one_line
-from servers.sandbox.calling import Job, Limits, answered, run
+from servers.sandbox.calling import Job, Limits, answered, run, unbroken
 from servers.sandbox.protocol import MOST_JSON
 
 Cell = str | int | float | bool | None
@@ -39,6 +39,12 @@ ContentArg = Annotated[
     ),
 ]
 SourcesArg = Annotated[list[str], Field(min_length=2, max_length=50, description="PDF files, in this order.")]
+
+SheetsRead = Annotated[
+    list[Annotated[str, Field(max_length=1_000)]],
+    Field(max_length=10_000, description="the sheets of a spreadsheet whose content is in this"),
+]
+SHEETS = TypeAdapter(SheetsRead)
 
 
 class FieldValue(Strict):
@@ -65,6 +71,7 @@ class Extract(BaseModel):
     characters: int = Field(description="in the whole document")
     sha256: str
     note: str = ""
+    sheets: SheetsRead = []
 
 
 class Comparison(BaseModel):
@@ -81,6 +88,7 @@ class Comparison(BaseModel):
     truncated: bool
     summary: str = Field(description="the same for people")
     note: str = ""
+    sheets: SheetsRead = []
 
 
 class Sheet(BaseModel):
@@ -117,6 +125,7 @@ class Plan(BaseModel):
     pages: int
     size: int
     note: str = Field(default="", description="what is said of cells that begin like a formula")
+    sheets: SheetsRead = []
 
 
 class Made(Written):
@@ -168,6 +177,7 @@ class Built:
     pages: int = 0
     difference: str = ""
     note: str = ""
+    sheets: Sequence[str] = ()
 
     @property
     def items(self) -> list[Item]:
@@ -218,13 +228,16 @@ def convert(roots: Roots, call: ConvertCall) -> Built:
     told, made = answered(Job("formats.convert", [data], args, scratch=True), said)
     difference = _difference(goal, to, made)
     guessed = "; it ".join(filter(None, [tracked(told["found"], "both"), told["guessed"]]))
-    said_of_it = [
+    notes = [
         formulas.note(told.get("formulas", 0)),
         _left_out(told.get("left_out", [])),
         f" (it {guessed})" if guessed else "",
         " (what changes in it is too much to be shown)" if difference is None else "",
     ]
-    return Built(goal, [item], made, told.get("pages", 0), difference or "", "".join(said_of_it))
+    said_of_it, pages = "".join(notes), told.get("pages", 0)
+    with unbroken(said):
+        sheets = SHEETS.validate_python(told["sheets"])
+    return Built(goal, [item], made, pages, difference or "", said_of_it, sheets)
 
 
 def _left_out(sheets: Sequence[str]) -> str:

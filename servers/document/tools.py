@@ -10,6 +10,7 @@ from pydantic import Field
 from servers.command_line import Clock
 from servers.document.comparing import in_words
 from servers.document.conversion import (
+    SHEETS,
     CallArg,
     ChangesArg,
     Comparison,
@@ -38,7 +39,7 @@ from servers.filesystem.models import ExpectedMade, ExpectedTarget
 from servers.filesystem.paths import Roots
 from servers.folders import WAYS_BACK, makes, put_shown
 from servers.lines import one_line
-from servers.sandbox.calling import Limits, decoded, read, run
+from servers.sandbox.calling import Limits, decoded, read, run, unbroken
 from servers.sandbox.protocol import MOST_JSON, MOST_LISTED
 from servers.tool_metadata import ITEMS, Card, bound, call, reading
 
@@ -68,7 +69,9 @@ class Tools:
         told, text = read("formats.text", said, data, ending=ending(said), changes=changes)
         notes = "; ".join(filter(None, [tracked(told.get("found", {}), changes), told["guessed"]]))
         shown = text[offset : offset + limit]
-        while not answers.fits(shown):
+        with unbroken(said):
+            sheets = SHEETS.validate_python(told["sheets"])
+        while shown and not answers.fits("\n".join([*sheets, shown])):
             shown = shown[: len(shown) // 2]
         end = offset + len(shown)
         return Extract(
@@ -80,6 +83,7 @@ class Tools:
             characters=len(text),
             sha256=disk.sha256(data),
             note=_note(f"{said} {notes}." if notes else "", end < len(text)) if text.strip() else _NO_TEXT,
+            sheets=sheets,
         )
 
     @spoken
@@ -98,6 +102,8 @@ class Tools:
             changes=changes,
         )
         difference, more = _fitting(decoded(text, both, MOST_LISTED))
+        with unbroken(both):
+            sheets = SHEETS.validate_python(told["sheets"])
         pairs = zip(told["found"], told["guessed"], strict=True)
         notes = ["; ".join(filter(None, [tracked(found, changes), guess])) for found, guess in pairs]
         return Comparison(
@@ -112,6 +118,7 @@ class Tools:
             truncated=more,
             summary=in_words(names[0], names[1], told, difference),
             note=" ".join(f"{said} {note}." for said, note in zip(names, notes, strict=True) if note),
+            sheets=sheets,
         )
 
     @spoken
@@ -164,6 +171,7 @@ class Tools:
             pages=made.pages,
             size=len(made.data),
             note=one_line(made.note),
+            sheets=[*made.sheets],
         )
 
     @spoken
@@ -250,6 +258,10 @@ def _fitting(text: str) -> tuple[str, bool]:
     return text.rpartition("\n")[0], True
 
 
+_INSIDE = ["sheet"]  # by which a tool of this server is told of a sheet
+_OF_SHEETS: dict[str, list[str]] = {"inside": _INSIDE, "found_in": ["sheets[]"]}
+_SHEETS: dict[str, list[str]] = {"inside": _INSIDE, "reported_in": ["{capture.plan.sheets}"]}
+
 _LISTED = ITEMS
 PATHS = {
     "convert_format": ["source", "destination"],
@@ -268,22 +280,30 @@ def _makes(name: str, title: str, verb: str, summary: str, goal: str, preview: d
         capture={"plan": call("preview_document", make=name, call="{args}")},
         bind=bound("expected_target", "expected_made"),
         preview=preview,
-        targets={"paths": PATHS.get(name, ["path"])},
+        targets={"paths": PATHS.get(name, ["path"]), **(_SHEETS if name == "convert_format" else {})},
     )
 
 
 CARDS: dict[str, Card] = {
-    "extract_text": reading("Read document", "Read {args.path}", paths=["path"]),
+    "extract_text": reading("Read document", "Read {args.path}", paths=["path"], **_OF_SHEETS),
     "diff_documents": reading(
-        "Compare documents", "Compare {args.first} and {args.second}", paths=["first", "second"]
+        "Compare documents", "Compare {args.first} and {args.second}", paths=["first", "second"], **_OF_SHEETS
     ),
-    "read_spreadsheet": reading("Read spreadsheet", "Read {args.path}", paths=["path"]),
+    "read_spreadsheet": reading(
+        "Read spreadsheet",
+        "Read {args.path}",
+        paths=["path"],
+        ids=["sheet"],
+        inside=_INSIDE,
+        found_in=["sheet"],
+    ),
     "list_form_fields": reading("List form fields", "Read the form {args.path}", paths=["path"]),
     "preview_document": reading(
         "Preview a document",
         "Look at what {args.make} would make",
         paths=["call.path", "call.source", "call.destination", "call.sources"],
         nested=["call"],
+        **_OF_SHEETS,
     ),
     "create_pdf": _makes("create_pdf", "Create PDF", "Create", "Create the PDF {args.path}", "path", _LISTED),
     "create_docx": _makes(

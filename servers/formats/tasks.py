@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from functools import reduce
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from servers import formulas
 from servers.formats import (
@@ -43,10 +43,10 @@ Span = tuple[str, int, int, int, int]
 def text(data: bytes, ending: str, changes: str = "both") -> Result:
     """All text of a document; of a PDF, page by page with a form feed between.
 
-    `changes` in a Word file that are not accepted yet: accepted, rejected or both. Told is how many there are, and as
-    `guessed` what is to be said of how it was read.
+    `changes` in a Word file that are not accepted yet: accepted, rejected or both. Told is how many there are, as
+    `sheets` those that say something, and as `guessed` what is to be said of how it was read.
     """
-    told: dict[str, Any] = {"pages": 0, "guessed": _guessed(data, ending)}
+    told: dict[str, Any] = {"pages": 0, "sheets": [], "guessed": _guessed(data, ending)}
     match ending:
         case ".pdf":
             found, told["pages"], told["guessed"] = _pages(data)
@@ -61,7 +61,9 @@ def text(data: bytes, ending: str, changes: str = "both") -> Result:
         case ".csv" | ".tsv":
             found = _tabbed(_rows(data, ending)[0])
         case ".xlsx":
-            found = "\n".join(_sheet_text(*sheet) for sheet in _sheets(data))
+            sheets = _sheets(data)
+            told["sheets"] = [sheet.name for sheet in sheets]
+            found = "\n".join(map(_sheet_text, sheets))
         case _:
             found = to_plain(_blocks(data, ending))
     if len(found) > MOST_TEXT:
@@ -132,26 +134,35 @@ def _tabbed(rows: Sequence[Sequence[tables.Cell]]) -> str:
     )
 
 
-_SheetText = tuple[str, list[list[tables.Cell]], list[str]]
+class _SheetText(NamedTuple):
+    """A sheet that says something. `heading`: its name, where the file has several; `noted`: comments on its cells."""
+
+    name: str
+    heading: str
+    rows: list[list[tables.Cell]]
+    noted: list[str]
 
 
 def _sheets(data: bytes) -> list[_SheetText]:
-    """Every sheet that says something, with its name where there are several, and what is noted on its cells."""
+    """Every sheet that says something."""
     names, notes = office.sheet_names(data), excel_notes.notes(data)
-    found = [(name, _whole(data, ".xlsx", name), notes.get(name, [])) for name in names]
-    return [(name if len(names) > 1 else "", rows, noted) for name, rows, noted in found if rows or noted]
+    every = (
+        _SheetText(name, name if len(names) > 1 else "", _whole(data, ".xlsx", name), notes.get(name, []))
+        for name in names
+    )
+    return [sheet for sheet in every if sheet.rows or sheet.noted]
 
 
-def _sheet_text(name: str, rows: list[list[tables.Cell]], noted: list[str]) -> str:
-    parts = [f"{name}\n" if name else "", _tabbed(rows), "".join(f"{line}\n" for line in noted)]
-    return "\n".join(filter(None, parts))
+def _sheet_text(sheet: _SheetText) -> str:
+    heading, noted = sheet.heading, "".join(f"{line}\n" for line in sheet.noted)
+    return "\n".join(filter(None, [f"{heading}\n" if heading else "", _tabbed(sheet.rows), noted]))
 
 
 def _sheet_blocks(sheets: Iterable[_SheetText]) -> Iterator[Block]:
-    for name, rows, noted in sheets:
-        yield from [Block("heading", unstyled(name), 1)] if name else []
-        yield from [table(rows)] if rows else []
-        yield from (Block("paragraph", unstyled(line)) for line in noted)
+    for sheet in sheets:
+        yield from [Block("heading", unstyled(sheet.heading), 1)] if sheet.heading else []
+        yield from [table(sheet.rows)] if sheet.rows else []
+        yield from (Block("paragraph", unstyled(line)) for line in sheet.noted)
 
 
 def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -> Result:
@@ -161,6 +172,7 @@ def compare(first: bytes, second: bytes, endings: Sequence[str], changes: str) -
     found = {
         "found": [one.get("found", {}) for one, _ in told],
         "guessed": [one["guessed"] for one, _ in told],
+        "sheets": [*dict.fromkeys(name for one, _ in told for name in one["sheets"])],
     }
     return {**facts, **found}, difference[:MOST_LISTED].encode()  # more than an answer holds
 
@@ -262,14 +274,19 @@ def sheet(data: bytes, ending: str, name: str, first: int, limit: int) -> Result
 
 @dataclass
 class _Seen:
-    """What came by while a file was read: names that stand twice; changes, comments and hidden parts of it."""
+    """What came by while a file was read: names that stand twice; changes, comments and hidden parts of it; sheets."""
 
     doubled: tables.Doubled = field(default_factory=tables.Doubled)
+    sheets: list[str] = field(default_factory=list)
     found: Counter[str] = field(default_factory=Counter)
 
     @property
     def told(self) -> str:
         return _both(hidden.told(self.found["hidden"], self.found["comments"]), self.doubled.told)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"found": self.found, "sheets": self.sheets}
 
 
 def convert(data: bytes, ending: str, to: str, title: str) -> Result:
@@ -281,7 +298,8 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
         counted = formulas.formulas(rows) if to in (".csv", ".tsv") else 0
         renamed, made = _as_table(rows, to)
         guess = reduce(_both, [_guessed(data, ending, ""), seen.told, beside, renamed])
-        return {"formulas": counted, "left_out": others, "found": seen.found, "guessed": guess}, made
+        told = {"formulas": counted, "left_out": others}
+        return {**told, **seen.facts, "guessed": guess}, made
     if ending == ".pdf":
         read, found = text(data, ending)
         guess, blocks = read["guessed"], from_plain(found.decode())
@@ -289,7 +307,7 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
         blocks = _blocks(data, ending, seen)
         guess = _both(_guessed(data, ending), seen.told)
     told, made = _made(blocks, to, title)
-    return {**told, "found": seen.found, "guessed": guess}, made
+    return {**told, **seen.facts, "guessed": guess}, made
 
 
 def _other_sheets(data: bytes) -> list[str]:
@@ -331,7 +349,8 @@ def _blocks(data: bytes, ending: str, seen: _Seen | None = None) -> list[Block]:
         case ".xlsx":
             sheets = _sheets(data)
             seen.found["hidden"] += hidden.in_book(data)
-            seen.found["comments"] += sum(len(noted) for _, _, noted in sheets)
+            seen.found["comments"] += sum(len(sheet.noted) for sheet in sheets)
+            seen.sheets += [sheet.name for sheet in sheets]
             return [*_sheet_blocks(sheets)]
         case ".csv" | ".tsv" | ".json":
             return [table(_rows(data, ending, seen)[0])]
@@ -347,7 +366,8 @@ def _rows(data: bytes, ending: str, seen: _Seen | None = None) -> tuple[list[lis
         return tables.json_rows(tables.decoded(data), seen.doubled), ""
     beside = 0
     if ending == ".xlsx":
-        seen.found["hidden"] += hidden.in_book(data, office.first_sheet(data))
+        seen.sheets.append(office.first_sheet(data))
+        seen.found["hidden"] += hidden.in_book(data, seen.sheets[0])
     if ending in (".csv", ".tsv", ".xlsx"):
         rows = _whole(data, ending, "")
         found = [rows] if rows else []

@@ -12,12 +12,13 @@ TEXT = b"x" * (32 << 20) + "😀".encode()
 
 def text(data: bytes, **args: Any) -> Answer:
     if data.startswith(b"says "):
-        return {"pages": 0, "guessed": "x" * int(data.split()[1])}, b"some text"
-    return {"pages": 0, "guessed": ""}, b"\xff" if data == b"no text" else TEXT
+        return {"pages": 0, "sheets": [], "guessed": "x" * int(data.split()[1])}, b"some text"
+    return {"pages": 0, "sheets": [], "guessed": ""}, b"\xff" if data == b"no text" else TEXT
 
 
 def compare(first: bytes, second: bytes, endings: Sequence[str], **args: Any) -> Answer:
-    return {"added": 1, "removed": 0, "changed": 0, "found": [{}, {}], "guessed": ["", ""]}, TEXT
+    counts = {"added": 1, "removed": 0, "changed": 0}
+    return {**counts, "sheets": [], "found": [{}, {}], "guessed": ["", ""]}, TEXT
 
 
 PAGE = {"number": 1, "words": 1, "sure": 0.9, "turned": 0, "skew": 0.0}
