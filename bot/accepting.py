@@ -24,6 +24,9 @@ BACKLOG = 4096  # that wait in the kernel to be accepted; it takes as many as it
 ACCEPTED_AT_ONCE = 200  # in one turn of the loop
 EACH_SECOND = 2000.0  # that are let in: a fifth of a core
 MOST_NETWORKS = 10_000  # that are remembered
+SIGNED_SECONDS = 24 * 3600.0  # for which it is remembered that Slack sent something from a network
+MOST_SIGNED = 1000  # networks of which that is remembered
+AT_ONCE = 50  # connections of one of these that are let in, whatever others open
 PAUSE_SECONDS = 1.0  # after the system had no descriptor for a connection
 QUIET_SECONDS = 60.0  # until that is logged again
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -35,7 +38,8 @@ class Pace:
     Each counts for less as time goes by, by the factor e in a second, so that sums of them are rates. Of 2,000 one
     network alone has 1,000 at once and then each second; of ten that open what they can each has 181, of a hundred 19,
     of a thousand 1 or 2. One that has opened none of late is let in all the same. What turns out to be of somebody
-    known does not count for its network.
+    known does not count for its network. A network from which a request with Slack's signature came within a day has
+    50, however many the others open: Slack sends several clicks at once, and each of them once only.
     """
 
     def __init__(self, each_second: float = EACH_SECOND, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,6 +47,7 @@ class Pace:
         self._clock = clock
         self._total, self._at = 0.0, clock()
         self._had: dict[str, tuple[float, float]] = {}  # by network, and when; the one let in last is last
+        self._signed: dict[str, float] = {}  # until when, by network; the latest is last
 
     def allows(self, network: str) -> bool:
         """Whether one more is let in, which counts from now on."""
@@ -50,7 +55,7 @@ class Pace:
         self._total, self._at = self._total * exp(self._at - now), now
         had, at = self._had.get(network, (0.0, now))
         had *= exp(at - now)
-        if had >= self._each_second - self._total:
+        if had >= self._each_second - self._total and not (had < AT_ONCE and self.is_signed(network)):
             return False
         self._total += 1
         self._had.pop(network, None)
@@ -64,6 +69,17 @@ class Pace:
         if network in self._had:
             had, at = self._had[network]
             self._had[network] = (max(0.0, had - 1), at)
+
+    def sign(self, network: str) -> None:
+        """A request with Slack's signature came from it."""
+        self._signed.pop(network, None)
+        self._signed[network] = self._clock() + SIGNED_SECONDS
+        if len(self._signed) > MOST_SIGNED:
+            del self._signed[next(iter(self._signed))]
+
+    def is_signed(self, network: str) -> bool:
+        """Whether Slack sent something from it lately."""
+        return self._signed.get(network, 0.0) > self._clock()
 
 
 async def bound(host: str, port: int) -> list[socket.socket]:

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 REPORT_SECONDS = 60.0
 FOR_SLACK = 4  # the part of all connections that tokens leave to Slack, and to who is not known yet
+FOR_SIGNED = 20  # the part of all that count each for itself, of an address that Slack has sent from
 # Seconds in which aiohttp begins with a request that it was given, and for which a connection counts as in use after
 # it was opened, or something came
 SOON = 1.0
@@ -52,9 +53,10 @@ class Connections:
     A connection is known once a request on it was authenticated (Slack's signature, or a token of the API). Those
     that are not can be half of all at most; a new one then takes the place of the one that is open the longest, but for
     those that wait for us or were at work just now: of these the newest of the address that has the most makes way for
-    an address with fewer. So a request that is sent without delay is answered, however many connections are open. Of
-    those that are known, one token has as many as the limits say, and all tokens leave a quarter of all to others;
-    Slack, which sends from many addresses, has any number.
+    an address with fewer. So a request that is sent without delay is answered, however many connections are open, and
+    so are several at once of an address from which Slack has sent one before. Of those that are known, one token has as
+    many as the limits say, and all tokens leave a quarter of all to others; Slack, which sends from many addresses, has
+    any number.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
@@ -63,7 +65,7 @@ class Connections:
         self.buffer = bytearray(READ_BYTES)  # for all of them: what is read is taken out of it at once
         self.queue = ParseQueue()
         self._unknown: dict[Connection, None] = {}
-        self._counts: Counter[str] = Counter()  # of those that are unknown, by address
+        self._counts: Counter[str] = Counter()  # of those that are unknown, by crowd
         self._known: dict[Connection, None] = {}
         self._ended: Counter[str] = Counter()
         self._report: asyncio.TimerHandle | None = None
@@ -73,19 +75,30 @@ class Connections:
 
     def admit(self, new: Connection) -> bool:
         """Make room for a connection and add it; False where there is no room."""
+        new.crowd = self._crowd_of(new.address)
         crowd: Collection[Connection] = self._unknown
-        if self._counts[new.address] >= self.limits.per_address:
-            crowd = [one for one in self._unknown if one.address == new.address]
+        if self._counts[new.crowd] >= self.limits.per_address:
+            crowd = [one for one in self._unknown if one.crowd == new.crowd]
         full = crowd is not self._unknown or len(crowd) >= max(1, self.limits.connections // 2)
-        if full and not self._made_way(self._spare(crowd, new.address)):
+        if full and not self._made_way(self._spare(crowd, new.crowd)):
             return False
         if len(self) >= self.limits.connections:
             idle = next((one for one in self._known if one.idle), None)
-            if not self._made_way(self._spare(self._unknown, new.address) or idle):
+            if not self._made_way(self._spare(self._unknown, new.crowd) or idle):
                 return False
-        self._counts[new.address] += 1
+        self._counts[new.crowd] += 1
         self._unknown[new] = None
         return True
+
+    def _crowd_of(self, address: str) -> str:
+        """As whose a new connection counts. Of an address from which a signed request came lately some count each for
+        itself: several clicks at once are no crowd, and Slack sends none of them again. Somebody else behind that
+        address holds no more than as many strangers with one connection each."""
+        if self.pace.is_signed(address):
+            for number in range(self.limits.connections // FOR_SIGNED):
+                if (place := f"{address} {number}") not in self._counts:
+                    return place
+        return address
 
     def _made_way(self, spare: Connection | None) -> bool:
         if spare is None:
@@ -94,8 +107,8 @@ class Connections:
         self.end(spare, CROWDED)
         return True
 
-    def _spare(self, crowd: Collection[Connection], address: str) -> Connection | None:
-        """Which of a crowd makes way for a new connection of an address. One that waits for us is about to be
+    def _spare(self, crowd: Collection[Connection], whose: str) -> Connection | None:
+        """Which of these makes way for a new connection, and as whose that counts. One that waits for us is about to be
         answered: ended, it would have waited for nothing. One that was opened just now may be a click of which nothing
         was read yet: it makes way for one of its own address, or of one that has fewer. Where all are at work, an
         address that asks for little is not refused for what others ask for."""
@@ -103,14 +116,14 @@ class Connections:
         for one in crowd:
             if one.active <= before and not one.waits:
                 return one
-        if crowd is not self._unknown:  # all of them of this address
+        if crowd is not self._unknown:  # all of them count as of the same
             return next((one for one in crowd if not one.waits), None)
         counts = self._counts
-        own, largest = counts[address], max(counts, key=counts.__getitem__, default=address)
+        own, largest = counts[whose], max(counts, key=counts.__getitem__, default=whose)
         if counts[largest] > own + 1:  # the one of the largest crowd that has waited least
-            return next(one for one in reversed(self._unknown) if one.address == largest)
+            return next(one for one in reversed(self._unknown) if one.crowd == largest)
         for one in self._unknown:
-            if (one.address == address or counts[one.address] > own) and not one.waits:
+            if (one.crowd == whose or counts[one.crowd] > own) and not one.waits:
                 return one
         return None
 
@@ -118,6 +131,8 @@ class Connections:
         """A request on it was authenticated: where its token has too many, the one of which the last such request came
         first makes way, of those that are idle if there are any. Where all tokens together have too many, one of the
         token that has the most does."""
+        if sender == SLACK:
+            self.pace.sign(connection.address)
         if not self.forget(connection):
             return
         if not connection.sender:
@@ -145,9 +160,9 @@ class Connections:
         """Take it off the list; whether it was there."""
         if connection in self._unknown:
             del self._unknown[connection]
-            self._counts[connection.address] -= 1
-            if not self._counts[connection.address]:
-                del self._counts[connection.address]
+            self._counts[connection.crowd] -= 1
+            if not self._counts[connection.crowd]:
+                del self._counts[connection.crowd]
             return True
         found = connection in self._known
         self._known.pop(connection, None)
@@ -179,6 +194,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, all_: Connections, make: Callable[[], asyncio.Protocol], address: str = "") -> None:
         self._all, self._make, self.address = all_, make, address
+        self.crowd = address  # as whose it counts while it is unknown
         self._handler: asyncio.Protocol | None = None
         self._transport: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
@@ -296,7 +312,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._body and self._without_turn > 0 and not (small and self._all.queue.is_overdrawn):
             return self._all.queue.timed(self._parse)
         self._queued = True
-        self._all.queue.run(self.address, self._parse)
+        self._all.queue.run(self.crowd, self._parse)
 
     def _parse(self) -> None:
         """Give a piece to aiohttp: the headers of a request, or a part of its body."""

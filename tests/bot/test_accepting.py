@@ -14,7 +14,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 import pytest
 
 from bot import accepting
-from bot.accepting import EACH_SECOND, Acceptor, Pace, bound
+from bot.accepting import AT_ONCE, EACH_SECOND, SIGNED_SECONDS, Acceptor, Pace, bound
 from tests.bot.test_connections import request, served
 from tests.bot.test_engine_runs import until
 
@@ -133,6 +133,27 @@ def test_of_the_addresses_only_so_many_are_remembered(clock: Clock, monkeypatch:
     for number in range(100):
         assert pace.allows(f"10.0.0.{number}")
     assert list(pace._had) == [f"10.0.0.{number}" for number in range(90, 100)]
+
+
+def test_a_network_that_slack_sends_from_has_some_connections_whatever_others_open(clock: Clock) -> None:
+    pace = Pace(clock=clock)
+    pace.sign("10.9.9.9")
+    for number in range(4_000):
+        pace.allows(f"10.0.{number // 256}.{number % 256}")
+    assert not pace.allows("10.9.9.8")
+    assert [pace.allows("10.9.9.9") for _ in range(AT_ONCE + 5)] == [True] * AT_ONCE + [False] * 5
+    clock.now += SIGNED_SECONDS
+    assert not pace.is_signed("10.9.9.9")
+
+
+def test_of_the_networks_that_slack_sends_from_the_latest_are_remembered(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accepting, "MOST_SIGNED", 3)
+    pace = Pace(clock=clock)
+    for network in ("a", "b", "c", "a", "d"):
+        pace.sign(network)
+    assert [one for one in "abcd" if pace.is_signed(one)] == ["a", "c", "d"]
 
 
 @pytest.mark.usefixtures("few")
