@@ -8,14 +8,17 @@ from datetime import timedelta
 from itertools import chain
 from typing import TypeVar
 
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import Json
 from gate.rules.gated_files import (
     Gated,
     Readers,
     file_readers,
+    found_holders,
     gated_files,
     gated_holders,
     gated_named_holders,
+    gated_words,
 )
 from gate.rules.policy import Matches, Policy, matching_rules
 from gate.rules.ports import World
@@ -45,13 +48,24 @@ async def found_gated(
 
 
 async def named_gated(
-    world: World, spec: ToolSpec, args: Mapping[str, Json], names: Sequence[str], channel: str
+    world: World, spec: ToolSpec, args: Mapping[str, Json], result: Json, channel: str
 ) -> list[Gated]:
-    """The same of what a result says by itself that its content lies in."""
-    if not names:
+    """The same of what a result says by itself that its content lies in, and of entries whose words a rule is about."""
+    targets = spec.recipe.targets or Targets()
+    names = found_holders(targets, result)
+    if not (names or targets.words):
         return []
     readers = file_readers(spec, world.tools.specs(), args)
-    return await in_slices(world, gated_named_holders(world.policy, readers, names, channel, matching(world)))
+    words = gated_words(world.policy, readers, result, channel)
+    holders = gated_named_holders(_of_names(world.policy, targets), readers, names, channel, matching(world))
+    return await in_slices(world, chain(words, holders))
+
+
+def _of_names(policy: Policy, targets: Targets) -> Policy:
+    """The policy with those rules that are held against the names in a result; the others against all of its words."""
+    return replace(
+        policy, rules=tuple(rule for rule in policy.rules if rule.schema is not None or not targets.words)
+    )
 
 
 async def asked_gated(

@@ -15,18 +15,18 @@ from gate.actions.file_checks import (
     told_gated,
 )
 from gate.arguments.canonical_targets import Targets
+from gate.arguments.identifiers import fold
 from gate.rules.action import Json
 from gate.rules.gated_files import (
     Gated,
     Readers,
     TooManyFiles,
-    asked_by_word,
     file_readers,
     found_files,
-    found_holders,
     holder_readers,
     is_only_private,
     names_asked,
+    not_asked_by_word,
     not_asked_for,
     told_files,
     told_folders,
@@ -110,7 +110,7 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
         return answer
     path, rule = gated[0]
     said = GATED_FILE if path in paths else GATED_NAME
-    return Answer(said.format(path=path, rule=rule.name), is_error=True)
+    return Answer(said.format(path=path or "an entry without a name", rule=rule.name), is_error=True)
 
 
 def _may_lie_in_gated(world: World, call: MadeCall) -> bool:
@@ -122,13 +122,13 @@ def _may_lie_in_gated(world: World, call: MadeCall) -> bool:
 
 async def _under_names(world: World, call: MadeCall, targets: Targets, answer: Answer) -> list[Gated]:
     """What the answer says by itself that its content lies in, where the policy keeps that; not what a person has
-    confirmed under the same rule, with its name in the arguments."""
-    names = found_holders(targets, answer.structured)
-    gated = await named_gated(world, call.spec, call.args, names, call.channel)
+    confirmed under the same rule, with its name in the arguments or beside such a name."""
+    gated = await named_gated(world, call.spec, call.args, answer.structured, call.channel)
     if not (gated and call.is_confirmed):
         return gated
     about = {id(rule) for rule in matching_rules(world.policy, call.spec, call.args, matching(world))}
-    return [one for one in gated if id(one[1]) not in about or not asked_by_word(call.args, one)]
+    beyond = not_asked_by_word(targets, answer.structured, call.args)
+    return [one for one in gated if id(one[1]) not in about or fold(one[0]) in beyond]
 
 
 def _not_for_one_alone(world: World, call: MadeCall, gated: Sequence[Gated]) -> list[Gated]:

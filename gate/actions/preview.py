@@ -12,7 +12,7 @@ from gate.arguments.canonical_targets import with_canonical_paths, with_resolved
 from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.gated_files import TooManyFiles, found_files, found_holders, is_only_private
+from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
@@ -247,7 +247,7 @@ async def _kept_because_of_files(
     try:
         paths = found_files(targets, args, answer.structured, answer.text)
         gated = await found_gated(world, spec, args, paths, channel)
-        gated += await named_gated(world, spec, args, found_holders(targets, answer.structured), channel)
+        gated += await named_gated(world, spec, args, answer.structured, channel)
     except (TemplateError, TooManyFiles):
         return False, True
     only_private = [is_only_private(rule, spec, channel) for _, rule in gated]

@@ -65,6 +65,7 @@ class Targets:
     outside in.
     `inside`: arguments of its server's tools that name what a file lies in: a calendar, a mailbox in any letters.
     `found_in`: fields of the result of a read that name what its content lies in, as `inside` does: tables.
+    `words`: fields of the entries that those name, whose texts a rule with a `text` alone is held against, too.
     `nested`: arguments that hold those of another tool: `call`, or `task.id=task_id` where that one has another name.
     `reported`, `reported_in`: templates over the captured reads that say what the call will really touch, and what
     that lies in. `links`: the server
@@ -81,6 +82,7 @@ class Targets:
     below: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     found_in: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     reported_in: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from gate.arguments.holders import (
     lie_in_too_much,
     seen_forms,
 )
-from gate.arguments.identifiers import Ids
+from gate.arguments.identifiers import Ids, fold
 from gate.arguments.name_patterns import NamePattern, name_pattern
 from gate.arguments.named_paths import (
     kind_of,
@@ -35,8 +35,8 @@ from gate.arguments.named_paths import (
     without_missing,
 )
 from gate.arguments.notations import is_file_argument
-from gate.arguments.pattern_search import found_patterns
-from gate.arguments.text_forms import path_variants, without_root
+from gate.arguments.pattern_search import found_patterns, in_any_case, searching
+from gate.arguments.text_forms import path_variants, visible_text, without_root
 from gate.rules.action import CallClass, Json
 from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.templates import expand
@@ -91,6 +91,20 @@ def _found(value: Json, steps: Sequence[str]) -> Iterator[Json]:
 def found_holders(targets: Targets, result: Json) -> tuple[str, ...]:
     """What the content of a result of a read lies in, as it says itself, each once."""
     return tuple(_texts(result, targets.found_in))
+
+
+def _entries(targets: Targets, result: Json) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """The names in each entry of the lists of a result that say what its content lies in, and its other words."""
+    fields = [
+        (name.split("."), of) for of, names in enumerate((targets.found_in, targets.words)) for name in names
+    ]
+    for first in dict.fromkeys(steps[0] for steps, _ in fields):
+        below = [(steps[1:], of) for steps, of in fields if steps[0] == first]
+        for entry in _found(result, [first]):
+            texts = [
+                (text, of) for steps, of in below for text in _found(entry, steps) if isinstance(text, str)
+            ]
+            yield [text for text, of in texts if not of and text], [text for text, of in texts if of and text]
 
 
 def told_files(targets: Targets, result: Json) -> tuple[str, ...]:
@@ -193,23 +207,23 @@ def _patterns(forms: Iterable[str]) -> list[NamePattern]:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The tools that give what is in a file by its name, the first of which has found it, and the arguments of that
-    call."""
+    """The tools that give what is in a file, or what a result names, by its name, the first of which has found it, and
+    the arguments of that call."""
 
     tools: Sequence[ToolSpec]
     args: Mapping[str, Json]
 
 
 def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, Json]) -> Readers:
-    """The tool, and those of `specs` that give what is in a file by its name: of its server, and of a bundled one all
-    bundled ones, as they share folders."""
+    """The tool, and those of `specs` that give what is in a file, or what a result names, by its name: of its server,
+    and of a bundled one all bundled ones, as they share folders."""
     others = [
         one
         for one in specs
         if (one.server == spec.server or one.trust is spec.trust is Trust.BUNDLED)
         and one.recipe.cls is CallClass.READ
         and one.recipe.targets
-        and one.recipe.targets.paths
+        and (one.recipe.targets.paths or one.recipe.targets.found_in)
     ]
     return Readers([spec, *others], args)
 
@@ -304,10 +318,33 @@ def _inside(spec: ToolSpec) -> tuple[str, ...]:
     return spec.recipe.targets.inside if spec.recipe.targets else ()
 
 
-def asked_by_word(args: Mapping[str, Json], gated: Gated) -> bool:
-    """Whether the name stands among the texts of the arguments, in whatever letters, as a word of its own."""
-    name = gated[0].casefold()
-    return any(_has_word(text.casefold(), name) for text in texts_of(args))
+def gated_words(policy: Policy, readers: Readers, result: Json, channel: str) -> Iterator[Gated | None]:
+    """Each entry of a result, by its first name, whose names and words a rule with a `text` and no schema is about, in
+    whatever letters, alone or beside the arguments of the call; None after each piece of the work."""
+    targets = readers.tools[0].recipe.targets or Targets()
+    entries = [[*(names or [""]), *words] for names, words in _entries(targets, result)]
+    asked = [*texts_of(readers.args)]
+    for rule in policy.rules if targets.words else ():
+        if rule.schema is not None or rule.always or not rule.keeps_from_reading(channel):
+            continue
+        searches = [searching(in_any_case(pattern)) for pattern in rule.texts]
+        others = [search for search in searches if not any(map(search, asked))]
+        for texts in entries if any(rule.names(one.full_name) for one in holder_readers(readers)) else ():
+            forms = [form for text in texts for form in (text, visible_text(text))]
+            found = [search for search in searches if any(map(search, forms))]
+            yield (texts[0], rule) if found and all(search in found for search in others) else None
+
+
+def not_asked_by_word(targets: Targets, result: Json, args: Mapping[str, Json]) -> frozenset[str]:
+    """The names in the entries of a result, folded, but for entries with a name that stands among the texts of the
+    arguments, in whatever letters, as a word of its own: all that such an entry says was asked for."""
+    asked = [text.casefold() for text in texts_of(args)]
+    return frozenset(
+        fold(name)
+        for names, words in _entries(targets, result)
+        if not any(_has_word(text, name.casefold()) for name in names for text in asked)
+        for name in names or [""]
+    )
 
 
 def _has_word(text: str, word: str) -> bool:

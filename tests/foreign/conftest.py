@@ -83,7 +83,8 @@ async def memory_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
     home = tmp_path_factory.mktemp("memory")
     memory = home / "memory.jsonl"
     server = reviewed("memory", NODE, str(script), MEMORY_FILE_PATH=str(memory))
-    async with _house(home / "home", server) as product:
+    kept = '[{name: pay, tools: ["memory.*"], deny: true, text: "salary"}]'
+    async with _house(home / "home", server, kept) as product:
         yield product, memory
 
 

@@ -76,3 +76,19 @@ async def test_forgetting_wants_a_phrase(memory_product: ProductAndFolder):
     await thread.type_phrase()
     assert [entity["name"] for entity in kept(memory)] == ["Ben"]
     assert "undo" not in thread.buttons
+
+
+async def test_an_entity_that_a_rule_keeps_is_found_by_no_other_words(memory_product: ProductAndFolder):
+    product, memory = memory_product
+    pay = {"type": "entity", "name": "Ann salary", "entityType": "pay", "observations": ["98,000"]}
+    ben = {"type": "entity", **BEN}
+    memory.write_text("\n".join(map(json.dumps, (pay, ben))))
+    for tool, args in (
+        ("read_graph", {}),
+        ("search_nodes", {"query": ""}),
+        ("search_nodes", {"query": "sala"}),
+        ("search_nodes", {"query": "98"}),
+    ):
+        told = (await Thread.ask(product, f"memory.{tool}", **args)).shown
+        assert ("“pay”" in told, "98,000" in told) == (True, False)
+    assert "Ben" in (await Thread.ask(product, "memory.search_nodes", query="Ben")).shown

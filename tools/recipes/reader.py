@@ -185,6 +185,7 @@ class TargetsSection(Section):
     below: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     found_in: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     reported_in: tuple[str, ...] = ()
