@@ -146,3 +146,10 @@ async def test_an_entity_without_a_name_is_kept_by_what_it_says_and_nothing_of_t
         said = await told(asks, "search_nodes", args, nameless)
         assert "“pay”" in said
         assert "98000" not in said
+
+
+@pytest.mark.parametrize("rule", [text("salary"), text("Salary"), of_names("query", {"pattern": "salary"})])
+async def test_a_rule_about_the_words_of_a_search_holds_in_any_letters(rule: Rule) -> None:
+    for query in ("salary", "SALARY", "Ann Salary"):
+        assert await told(rule, "search_nodes", {"query": query}, ONLY_TEA) == "denied"
+    assert await told(rule, "search_nodes", {"query": "sugar"}, ONLY_TEA) == "all of it"
