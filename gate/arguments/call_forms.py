@@ -43,7 +43,7 @@ class CallForms:
         inner = without_roots(reported)
         held = held_in(targets, given)
         told = [*reported, *held]
-        listed = [form for one in given for form in ids_in_lists(spec.recipe.names_of_ids, one)]
+        listed = [form for one in given for form in ids_in_lists(spec.recipe.names_of_lists, one)]
         others = (form for one in given for form in argument_variants(targets, one, False, told))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
         named = paths_among(targets, given)

@@ -369,7 +369,7 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
     holding += [UNSEARCHED] if bounded and len(first) < len(texts) else []
     beyond = any(rule.schema for rule in others) and has_names_beyond(spec.recipe.targets, args)
-    if beyond or too_many_ids(spec.recipe.names_of_ids, args):
+    if beyond or too_many_ids(spec.recipe.names_of_lists, args):
         holding.append(BEYOND_SCHEMAS)
     return [*holding, BEYOND_SEARCH] if is_beyond_search(spec.recipe.targets, args) else holding
 

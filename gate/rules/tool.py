@@ -167,11 +167,19 @@ class Recipe:
     expect: Sequence[Expect] = ()
     targets: Targets | None = None  # None: nothing is known of its arguments
     ids: Sequence[str] = ()  # arguments of its server's tools that hold names in any case, or UUIDs
+    any_case: Sequence[
+        str
+    ] = ()  # those that hold words or a statement which it takes in any case, and no list of ids
+
+    @property
+    def names_of_lists(self) -> tuple[str, ...]:
+        """The arguments of this tool, and of its server's tools, that hold ids, perhaps several in one text."""
+        return (*self.ids, *(self.targets.ids if self.targets else ()))
 
     @property
     def names_of_ids(self) -> tuple[str, ...]:
-        """The arguments of this tool, and of its server's tools, that hold ids."""
-        return (*self.ids, *(self.targets.ids if self.targets else ()))
+        """Those, and the ones whose words are compared in any case."""
+        return (*self.names_of_lists, *self.any_case)
 
 
 @dataclass(frozen=True, slots=True)

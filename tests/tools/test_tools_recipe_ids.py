@@ -632,3 +632,18 @@ def test_a_rule_that_has_judged_the_call_whatever_its_path_keeps_nothing_that_it
     args: dict[str, Json] = {"owner": owner, "repo": "payroll", "pull_number": 7}
     of = rule({"at_least": CallClass.WRITE}, owner={"const": "acme"})
     assert not kept("server-github", "get_pull_request_files", args, of)
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT * FROM salaries", "SELECT * FROM SALARIES", 'select 1 from "Salaries"']
+)
+@pytest.mark.parametrize("tool", ["read_query", "write_query", "create_table"])
+def test_a_schema_about_a_statement_holds_for_a_table_in_any_case(tool: str, query: str) -> None:
+    assert holds("server-sqlite", tool, {"query": query}, rule(query={"pattern": r"\bsalaries\b"}))
+    assert not holds("server-sqlite", tool, {"query": "SELECT 1"}, rule(query={"pattern": r"\bsalaries\b"}))
+
+
+def test_a_statement_of_many_rows_is_no_list_of_names() -> None:
+    many = "INSERT INTO a VALUES " + ",".join(f"({number}, 'x')" for number in range(2_000))
+    for of in (text("^nothing$"), rule(query={"pattern": "nothing"})):
+        assert judged(spec("server-sqlite", "write_query"), {"query": many}, of).verdict is Verdict.CONFIRM

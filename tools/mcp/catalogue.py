@@ -230,4 +230,7 @@ class _CatalogueBuilder:
         if not (spec.unread and spec.own_recipe):
             return spec
         own = spec.recipe
-        return replace(spec, recipe=Recipe(cls=own.cls, risk=own.risk, raises=own.raises, ids=own.ids))
+        return replace(
+            spec,
+            recipe=Recipe(cls=own.cls, risk=own.risk, raises=own.raises, ids=own.ids, any_case=own.any_case),
+        )

@@ -255,6 +255,7 @@ class FileSection(Section):
     draft: bool = False
     raise_if: tuple[RaiseSection, ...] = ()
     ids: tuple[str, ...] = ()
+    any_case: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,7 @@ class RecipeFile:
 
     `partial`: the server's settings choose its tools, so that not every tool need exist. A `draft` is not used.
     `raises`: what makes a call of any of these tools worse. `ids`: arguments of them that hold names which the service
-    takes in any case, or UUIDs.
+    takes in any case, or UUIDs. `any_case`: those that hold words or a statement which it takes so.
     """
 
     server: str
@@ -272,6 +273,7 @@ class RecipeFile:
     draft: bool = False
     raises: tuple[ClassRaise, ...] = ()
     ids: tuple[str, ...] = ()
+    any_case: tuple[str, ...] = ()
     document: Document | None = None  # gives the line numbers of mistakes
 
     def recipe(self, tool: str) -> Recipe:
@@ -284,7 +286,12 @@ class RecipeFile:
 
     def with_its_own(self, recipe: Recipe) -> Recipe:
         """The recipe of any tool of the server, with what the file says of each of them."""
-        return replace(recipe, raises=(*self.raises, *recipe.raises), ids=(*self.ids, *recipe.ids))
+        return replace(
+            recipe,
+            raises=(*self.raises, *recipe.raises),
+            ids=(*self.ids, *recipe.ids),
+            any_case=(*self.any_case, *recipe.any_case),
+        )
 
 
 RecipeFiles = Mapping[str, RecipeFile]
@@ -299,7 +306,9 @@ def _load(path: Path) -> RecipeFile:
     document = Document.read(path)
     read = document.validated(FileSection)
     raises = tuple(one.to_raise() for one in read.raise_if)
-    return RecipeFile(read.server, read.tools, read.partial, read.draft, raises, read.ids, document)
+    return RecipeFile(
+        read.server, read.tools, read.partial, read.draft, raises, read.ids, read.any_case, document
+    )
 
 
 def read_recipe(data: Json) -> Recipe:
