@@ -647,3 +647,71 @@ def test_a_statement_of_many_rows_is_no_list_of_names() -> None:
     many = "INSERT INTO a VALUES " + ",".join(f"({number}, 'x')" for number in range(2_000))
     for of in (text("^nothing$"), rule(query={"pattern": "nothing"})):
         assert judged(spec("server-sqlite", "write_query"), {"query": many}, of).verdict is Verdict.CONFIRM
+
+
+SEARCHES = [
+    ("server-github", "search_issues", "q"),
+    ("server-github", "search_repositories", "query"),
+    ("github-mcp-server", "search_code", "query"),
+    ("mcp-atlassian", "jira_search", "jql"),
+    ("mcp-atlassian", "jira_search_assignable_users", "query"),
+    ("mcp-atlassian", "jira_search_fields", "keyword"),
+    ("mcp-atlassian", "jira_get_agile_boards", "board_name"),
+    ("notion-mcp-server", "API-post-search", "query"),
+]
+
+
+@pytest.mark.parametrize(("file", "tool", "name"), SEARCHES)
+def test_a_schema_about_the_words_of_a_search_holds_in_any_letters(file: str, tool: str, name: str) -> None:
+    for said in ("salaries", "SALARIES", "our Salaries, all"):
+        assert holds(file, tool, {name: said}, rule(**{name: {"pattern": "salaries"}}))
+    assert not holds(file, tool, {name: "sugar"}, rule(**{name: {"pattern": "salaries"}}))
+
+
+NAMED = [
+    ("mcp-atlassian", "jira_assign_issue", "assignee", "boss@example.com", "Boss@Example.com"),
+    ("mcp-atlassian", "jira_create_issue", "assignee", "Bob Boss", "bob boss"),
+    ("mcp-atlassian", "jira_get_user_profile", "user_identifier", "boss@example.com", "BOSS@example.com"),
+    ("mcp-atlassian", "jira_remove_watcher", "username", "boss", "Boss"),
+    ("mcp-atlassian", "jira_create_customer_request", "raise_on_behalf_of", "a@example.com", "A@example.com"),
+    ("mcp-atlassian", "jira_create_issue", "issue_type", "Epic", "epic"),
+    ("mcp-atlassian", "jira_create_issue_link", "link_type", "Blocks", "blocks"),
+    ("server-github", "create_repository", "name", "payroll", "Payroll"),
+    ("github-mcp-server", "create_repository", "name", "payroll", "Payroll"),
+    ("github-mcp-server", "list_commits", "author", "octo", "OCTO"),
+]
+
+
+@pytest.mark.parametrize(("file", "tool", "name", "wanted", "said"), NAMED)
+def test_a_rule_about_a_person_or_a_name_that_a_service_takes_in_any_letters_holds_in_any(
+    file: str, tool: str, name: str, wanted: str, said: str
+) -> None:
+    assert holds(file, tool, {name: said}, rule(**{name: {"const": wanted}}))
+    assert not holds(file, tool, {name: said + "x"}, rule(**{name: {"const": wanted}}))
+
+
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+def test_a_rule_about_a_label_holds_in_any_letters(file: str) -> None:
+    tool = "create_issue" if file == "server-github" else "issue_write"
+    of = rule(labels={"contains": {"const": "wontfix"}})
+    assert holds(file, tool, {"labels": ["bug", "WontFix"]}, of)
+    assert not holds(file, tool, {"labels": ["bug"]}, of)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "said"),
+    [
+        ("jira_assign_issue", "assignee", "Böb Boss"),
+        ("jira_get_user_profile", "user_identifier", "B\u00f3b Boss"),
+        ("jira_get_user_profile", "user_identifier", "accountid:712020:boss"),
+        ("jira_add_watcher", "user_identifier", " AccountId:5b10"),
+    ],
+)
+def test_a_person_of_jira_with_marks_or_a_prefix_is_refused_where_a_rule_denies_one(
+    tool: str, name: str, said: str
+) -> None:
+    own = spec("mcp-atlassian", tool)
+    args: dict[str, Json] = {"issue_key": "A-1", name: said}
+    assert judged(own, args, rule(**{name: {"const": "Bob Boss"}})).verdict is Verdict.DENY
+    usual = judged(own, args, Rule("r", ("other.*",), deny=True, texts=("^HR-",)))
+    assert usual.verdict is judged(own, {**args, name: "bob"}, text("^HR-")).verdict
