@@ -414,7 +414,8 @@ def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
     """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
     for found in spec.recipe.raises:
         texts, name = (found.text,) if found.text else (), ELSEWHERE[1] if found.elsewhere else "its recipe"
-        rule = Rule(name, (spec.full_name,), at_least=found.cls, schema=found.schema, texts=texts)
+        tools = () if found.about else (spec.full_name,)
+        rule = Rule(name, tools, found.about, at_least=found.cls, schema=found.schema, texts=texts)
         yield replace(rule, as_given=found.elsewhere)
 
 

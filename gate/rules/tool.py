@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -60,12 +60,14 @@ class Read:
 @dataclass(frozen=True, slots=True)
 class ClassRaise:
     """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`. `elsewhere`: its
-    server takes them for something else than they say, so that no rule about arguments can be held against them."""
+    server takes them for something else than they say, so that no rule about arguments can be held against them.
+    `about`: a test of the tool's full name and the arguments, which has to hold as well."""
 
     cls: CallClass
     schema: Mapping[str, Json] | None = None
     text: str = ""
     elsewhere: bool = False
+    about: Callable[[str, Json], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,13 @@ def decided(file: str, tool: str, **args: Json) -> CallClass:
         ("mcp-atlassian", "jira_download_attachments", {}, CallClass.WRITE),
         ("server-sqlite", "write_query", {"query": "INSERT INTO a VALUES (1)"}, CallClass.WRITE),
         ("server-sqlite", "write_query", {"query": "delete from a"}, CallClass.DESTRUCTIVE),
+        ("server-sqlite", "write_query", {"query": "INSERT INTO a(b) SELECT c FROM d"}, CallClass.WRITE),
+        (
+            "server-sqlite",
+            "write_query",
+            {"query": "INSERT INTO f(f) SELECT c FROM d"},
+            CallClass.DESTRUCTIVE,
+        ),
         ("server-sqlite", "write_query", {"query": "UPDATE a SET b = 1"}, CallClass.DESTRUCTIVE),
         ("server-sqlite", "write_query", {"query": "ATTACH 'x' AS y"}, CallClass.DESTRUCTIVE),
         ("server-sqlite", "describe_table", {"table_name": "people"}, CallClass.READ),

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
 from gate.arguments.canonical_targets import Root, Targets
+from gate.arguments.own_columns import inserts_into_own_column
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.templates import PLACEHOLDER
 from gate.rules.tool import ClassRaise, Drift, Each, Expect, Follow, Read, Recipe, Show, Summary, Undo
@@ -97,13 +98,15 @@ class RaiseSection(Section):
     schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
     text: Checkable = ""
     leads_elsewhere: bool = False
+    own_column: bool = False
 
     def to_raise(self) -> ClassRaise:
-        return ClassRaise(self.cls, self.schema_, self.text, self.leads_elsewhere)
+        about = inserts_into_own_column if self.own_column else None
+        return ClassRaise(self.cls, self.schema_, self.text, self.leads_elsewhere, about)
 
     @model_validator(mode="after")
     def _conditional(self) -> RaiseSection:
-        if not self.model_fields_set & {"schema_", "text"}:
+        if not self.model_fields_set & {"schema_", "text"} and not self.own_column:
             raise ValueError("needs `schema` or `text`: when is the class raised?")
         return self
 
