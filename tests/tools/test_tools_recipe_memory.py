@@ -15,6 +15,7 @@ from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
+from gate.rules.previews import way_back
 from gate.rules.tool import Answer, ToolSpec, Trust
 from tools.mcp.schema import problems
 from tools.recipes.check import load_recorded_schemas
@@ -153,3 +154,12 @@ async def test_a_rule_about_the_words_of_a_search_holds_in_any_letters(rule: Rul
     for query in ("salary", "SALARY", "Ann Salary"):
         assert await told(rule, "search_nodes", {"query": query}, ONLY_TEA) == "denied"
     assert await told(rule, "search_nodes", {"query": "sugar"}, ONLY_TEA) == "all of it"
+
+
+@pytest.mark.parametrize("second", ["", "Ben"])
+def test_more_about_several_entities_has_no_undo_whatever_their_names(second: str) -> None:
+    said: list[Json] = [{"entityName": "Ann", "contents": ["x"]}, {"entityName": second, "contents": ["y"]}]
+    results: list[Json] = [{"entityName": "Ann", "addedObservations": ["x"]}]
+    several = {"args": {"observations": said}, "capture": {}, "result": {"results": results}}
+    assert way_back(SPECS["add_observations"], several) is None
+    assert way_back(SPECS["add_observations"], {**several, "args": {"observations": said[:1]}}) is not None
