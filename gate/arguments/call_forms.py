@@ -37,8 +37,8 @@ class CallForms:
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
         # Also without what the recipe bound: the same call must never be judged milder for being looked at.
         given, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
-        nested = ((one, with_nested_arguments(targets, one)) for one in given)
-        given += [lifted for one, lifted in nested if lifted is not one]
+        nested = (*spec.recipe.nested, *(targets.nested if targets else ()))
+        given += [lifted for one in given for lifted in with_nested_arguments(nested, one)]
         reported = reported_forms(targets)
         inner = without_roots(reported)
         held = held_in(targets, given)

@@ -53,7 +53,7 @@ class Ids:
         """An argument with its ids in that form, and whether it has any."""
         key = name, bare, value if isinstance(value, str) else id(value)
         if key not in self.folded:
-            made, met = _opened(value), list[str]()
+            made, met = opened(value), list[str]()
 
             def change(text: str) -> str:
                 met.append(text)
@@ -149,7 +149,7 @@ def _either(values: Sequence[Json], ways: Ways) -> list[Json]:
     return made
 
 
-def _opened(value: Json) -> Json:
+def opened(value: Json) -> Json:
     """What a text of JSON says that has more in it, also where that is a text of JSON again."""
     inside = value
     for _ in range(DEEPEST_JSON):

@@ -169,9 +169,8 @@ class Recipe:
     expect: Sequence[Expect] = ()
     targets: Targets | None = None  # None: nothing is known of its arguments
     ids: Sequence[str] = ()  # arguments of its server's tools that hold names in any case, or UUIDs
-    any_case: Sequence[
-        str
-    ] = ()  # those that hold words or a statement which it takes in any case, and no list of ids
+    nested: Sequence[str] = ()  # and those that others of these have by another name, as `block_id=page_id`
+    any_case: Sequence[str] = ()  # those that hold words or a statement in any case, and no list of ids
 
     @property
     def names_of_lists(self) -> tuple[str, ...]:

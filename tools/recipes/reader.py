@@ -259,6 +259,7 @@ class FileSection(Section):
     raise_if: tuple[RaiseSection, ...] = ()
     ids: tuple[str, ...] = ()
     any_case: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +268,8 @@ class RecipeFile:
 
     `partial`: the server's settings choose its tools, so that not every tool need exist. A `draft` is not used.
     `raises`: what makes a call of any of these tools worse. `ids`: arguments of them that hold names which the service
-    takes in any case, or UUIDs. `any_case`: those that hold words or a statement which it takes so.
+    takes in any case, or UUIDs. `any_case`: those that hold words or a statement which it takes so. `nested`: those that
+    other tools of it have by another name.
     """
 
     server: str
@@ -277,6 +279,7 @@ class RecipeFile:
     raises: tuple[ClassRaise, ...] = ()
     ids: tuple[str, ...] = ()
     any_case: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
     document: Document | None = None  # gives the line numbers of mistakes
 
     def recipe(self, tool: str) -> Recipe:
@@ -294,6 +297,7 @@ class RecipeFile:
             raises=(*self.raises, *recipe.raises),
             ids=(*self.ids, *recipe.ids),
             any_case=(*self.any_case, *recipe.any_case),
+            nested=self.nested,
         )
 
 
@@ -311,6 +315,7 @@ def _load(path: Path) -> RecipeFile:
     raises = tuple(one.to_raise() for one in read.raise_if)
     return RecipeFile(
         read.server, read.tools, read.partial, read.draft, raises, read.ids, read.any_case, document
+        read.server, read.tools, read.partial, read.draft, raises, read.ids, read.nested, document
     )
 
 
