@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from gate.actions.file_checks import found_gated, matching, named_gated
-from gate.arguments.canonical_targets import with_canonical_paths, with_resolved_paths
+from gate.arguments.canonical_targets import with_canonical_paths
 from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
@@ -24,6 +24,7 @@ from gate.rules.previews import (
     failed_preview,
     text_of,
 )
+from gate.rules.resolved_recipes import with_reads
 from gate.rules.reviews import Phase
 from gate.rules.sampling import withholding
 from gate.rules.templates import TemplateError, expand, names
@@ -83,10 +84,11 @@ def policy_decision(
 ) -> Decision:
     """The policy's decision on this call, as things stand now. `capture`: what was read for it, once it was."""
     if capture is not None:
-        targets = with_resolved_paths(spec.recipe.targets, args, capture)
+        recipe = with_reads(spec.recipe, args, capture)
+        targets = recipe.targets
         if targets and targets.resolved_to and not names_of_paths(spec):
             targets = replace(targets, elsewhere=names_of_others(spec, world.tools.specs()))
-        spec = replace(spec, recipe=replace(spec.recipe, targets=targets))
+        spec = replace(spec, recipe=replace(recipe, targets=targets))
     return decide(world.policy, spec, args, channel, matching(world), asked)
 
 

@@ -39,12 +39,14 @@ class CallForms:
         given, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
         nested = (*spec.recipe.nested, *(targets.nested if targets else ()))
         given += [lifted for one in given for lifted in with_nested_arguments(nested, one)]
+        if told := spec.recipe.resolved_as:
+            given += [{**one, **told} for one in given if isinstance(one, Mapping)]
         reported = reported_forms(targets)
         inner = without_roots(reported)
         held = held_in(targets, given)
-        told = [*reported, *held]
+        reports = [*reported, *held]
         listed = [form for one in given for form in ids_in_lists(spec.recipe.names_of_lists, one)]
-        others = (form for one in given for form in argument_variants(targets, one, False, told))
+        others = (form for one in given for form in argument_variants(targets, one, False, reports))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
         named = paths_among(targets, given)
         return cls(spec, given, [*given, *listed, *others], relative, reported, inner, named, held)

@@ -159,6 +159,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "paths": lambda v: "\n".join(map(str, _paths(v))),  # the absolute paths that stand on lines of their own
     "folder": _folder,
     "tree": _tree,
+    "owner": lambda v: str(v).partition("/")[0],  # of a repository by its full name
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
 

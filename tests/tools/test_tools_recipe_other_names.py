@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gate.rules.action import Json, Verdict
+from gate.rules.action import CallClass, Decision, Json, Verdict
+from gate.rules.policy import Rule
+from gate.rules.resolved_recipes import with_reads
 from tests.tools.test_tools_recipe_ids import BARE, UUID, holds, judged, rule, spec, text
 
 OTHER = "9b4e28ba-2fa1-11d2-883f-0016d3cca427"
@@ -55,3 +59,65 @@ def test_another_page_of_notion_is_judged_as_usual(tool: str, args: dict[str, Js
     usual = judged(own, args, text("^nothing$")).verdict
     assert judged(own, args, rule(page_id={"const": UUID[::-1]})).verdict is usual
     assert usual is not Verdict.DENY
+
+
+def pull(head: str, base: str, repo: str = "acme/app") -> dict[str, Json]:
+    """What both servers tell of a pull request, in JSON as text."""
+    owner, _, name = repo.partition("/")
+    ends: list[Json] = [
+        {
+            "ref": branch,
+            "sha": "1f2e3d4c",
+            "repo": {"full_name": full, "name": name, "owner": {"login": owner}},
+        }
+        for branch, full in ((head, repo), (base, "acme/app"))
+    ]
+    return {"pull": {"error": False, "text": json.dumps({"title": "Sync", "head": ends[0], "base": ends[1]})}}
+
+
+def judged_after(file: str, tool: str, args: dict[str, Json], capture: dict[str, Json], of: Rule) -> Decision:
+    """What becomes of a call once the reads for it have told this."""
+    own = spec(file, tool)
+    found: Decision = judged(replace(own, recipe=with_reads(own.recipe, args, capture)), args, of)
+    return found
+
+
+PULLS = [("server-github", "pull_number"), ("github-mcp-server", "pullNumber")]
+
+
+@pytest.mark.parametrize(("file", "number"), PULLS)
+@pytest.mark.parametrize(
+    ("tool", "head", "base"),
+    [("update_pull_request_branch", "prod", "x"), ("merge_pull_request", "x", "prod")],
+)
+def test_a_rule_about_a_branch_holds_for_a_pull_request_that_changes_it(
+    tool: str, head: str, base: str, file: str, number: str
+) -> None:
+    args: dict[str, Json] = {"owner": "acme", "repo": "app", number: 7}
+    for of in (rule(branch={"const": "prod"}), text("^prod$")):
+        assert judged_after(file, tool, args, pull(head, base), of).verdict is Verdict.DENY
+        assert judged_after(file, tool, args, pull("y", "z"), of).verdict is not Verdict.DENY
+        assert judged_after(file, tool, args, pull(base, head), of).verdict is not Verdict.DENY
+    phrase = rule({"at_least": CallClass.DESTRUCTIVE}, branch={"const": "prod"})
+    assert judged_after(file, tool, args, pull(head, base), phrase).verdict is Verdict.TYPED
+
+
+@pytest.mark.parametrize(("file", "number"), PULLS)
+def test_a_rule_about_a_repository_and_its_branch_holds_for_a_pull_request_that_comes_from_there(
+    file: str, number: str
+) -> None:
+    args: dict[str, Json] = {"owner": "me", "repo": "app-fork", number: 7}
+    of = rule(owner={"const": "acme"}, repo={"const": "app"}, branch={"const": "prod"})
+    for repo, verdict in (("Acme/App", Verdict.DENY), ("acme/other", Verdict.CONFIRM)):
+        found = judged_after(file, "update_pull_request_branch", args, pull("prod", "x", repo), of)
+        assert found.verdict is verdict
+
+
+@pytest.mark.parametrize(("file", "number"), PULLS)
+def test_a_branch_of_a_pull_request_whose_repository_is_gone_counts_as_one_of_the_repository_asked_for(
+    file: str, number: str
+) -> None:
+    args: dict[str, Json] = {"owner": "acme", "repo": "app", number: 7}
+    gone: dict[str, Json] = {"pull": {"text": json.dumps({"head": {"ref": "prod", "repo": None}})}}
+    of = rule(repo={"const": "app"}, branch={"const": "prod"})
+    assert judged_after(file, "update_pull_request_branch", args, gone, of).verdict is Verdict.DENY

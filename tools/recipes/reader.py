@@ -224,6 +224,7 @@ class RecipeSection(Section):
     follow: Maybe[FollowSection] = None
     expect: tuple[ExpectSection, ...] = ()
     targets: Maybe[TargetsSection] = None
+    reported_as: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _agrees_with_its_class(self) -> RecipeSection:
@@ -233,7 +234,9 @@ class RecipeSection(Section):
         return self
 
     def to_recipe(self) -> Recipe:
-        same = "cls risk summary verb noun bind recoverable keeps_days notifies idempotent".split()
+        same = (
+            "cls risk summary verb noun bind recoverable keeps_days notifies idempotent reported_as".split()
+        )
         drift, follow = self.drift, self.follow
         return Recipe(
             **{key: getattr(self, key) for key in same},
