@@ -412,7 +412,7 @@ def _secret(policy: Policy, spec: ToolSpec, args: Json) -> Rule | None:
 
 def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
     """The argument rules of a recipe. They only raise, so they count whoever wrote them."""
-    for found in spec.recipe.raises:
+    for found in spec.recipe.raises_by_arguments:
         texts, name = (found.text,) if found.text else (), ELSEWHERE[1] if found.elsewhere else "its recipe"
         tools = () if found.about else (spec.full_name,)
         rule = Rule(name, tools, found.about, at_least=found.cls, schema=found.schema, texts=texts)

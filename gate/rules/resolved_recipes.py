@@ -17,7 +17,20 @@ def with_reads(recipe: Recipe, args: Mapping[str, Json], capture: Mapping[str, J
         recipe,
         targets=with_resolved_paths(recipe.targets, args, capture),
         resolved_as=dict(_told(recipe, capture)),
+        raises=[
+            replace(one, when="")
+            for one in recipe.raises
+            if not one.when or _may_hold(one.when, {"args": args, "capture": capture})
+        ],
     )
+
+
+def _may_hold(condition: str, scope: Mapping[str, Json]) -> bool:
+    """Whether it holds, or the reads do not tell."""
+    try:
+        return bool(expand(condition, scope))
+    except TemplateError:
+        return True
 
 
 def _told(recipe: Recipe, capture: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:

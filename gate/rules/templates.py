@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from gate.rules.action import Json
 from gate.rules.diffs import compared_files, differing_files, excerpted_files, shown_files
+from gate.rules.git_status import under_way
 from gate.sentences.plurals import counted
 
 PLACEHOLDER = re.compile(
@@ -157,6 +158,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "shown": lambda v: "\n".join(_shown_files(v)),  # the files of what git shows of a revision
     "compared": lambda v: "\n".join(_compared_files(v)),  # the files of a difference to a target
     "paths": lambda v: "\n".join(map(str, _paths(v))),  # the absolute paths that stand on lines of their own
+    "underway": lambda v: under_way(str(v)),  # what a status of git says is not finished
     "folder": _folder,
     "tree": _tree,
     "owner": lambda v: str(v).partition("/")[0],  # of a repository by its full name

@@ -61,13 +61,15 @@ class Read:
 class ClassRaise:
     """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`. `elsewhere`: its
     server takes them for something else than they say, so that no rule about arguments can be held against them.
-    `about`: a test of the tool's full name and the arguments, which has to hold as well."""
+    `about`: a test of the tool's full name and the arguments, which has to hold as well. `when`: a condition over the
+    reads for the call; empty once it holds."""
 
     cls: CallClass
     schema: Mapping[str, Json] | None = None
     text: str = ""
     elsewhere: bool = False
     about: Callable[[str, Json], bool] | None = None
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,11 @@ class Recipe:
     resolved_as: Mapping[str, Json] = field(default_factory=dict)  # and once they have told it
     nested: Sequence[str] = ()  # and those that others of these have by another name, as `block_id=page_id`
     any_case: Sequence[str] = ()  # those that hold words or a statement in any case, and no list of ids
+
+    @property
+    def raises_by_arguments(self) -> tuple[ClassRaise, ...]:
+        """What makes a call worse than its tool, but for what reads have yet to tell."""
+        return tuple(one for one in self.raises if not one.when)
 
     @property
     def names_of_lists(self) -> tuple[str, ...]:

@@ -54,6 +54,31 @@ async def test_a_commit_whose_content_changed_after_the_card_is_shown_again(git_
     assert git(repo, "log", "--format=%s") == "first\n"
 
 
+async def test_a_commit_in_the_middle_of_a_merge_says_so_and_wants_a_phrase(git_product: ProductAndFolder):
+    product, repo = git_product
+    git(repo, "checkout", "--", "a.md")
+    git(repo, "checkout", "-q", "-b", "other")
+    (repo / "b.md").write_text("b\n")
+    git(repo, "add", "b.md")
+    git(repo, "commit", "-q", "-m", "hidden")
+    git(repo, "checkout", "-q", "main")
+    (repo / "a.md").write_text("put aside\n")
+    git(repo, "merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "--autostash", "other")
+    (repo / "d.md").write_text("d\n")
+    git(repo, "add", "d.md")
+    thread = await Thread.ask(product, "git.git_checkout", repo_path=str(repo), branch_name="other")
+    assert "you are still merging" in thread.shown
+    assert "confirm" not in thread.buttons
+    thread = await Thread.ask(product, "git.git_commit", repo_path=str(repo), message="Add d")
+    assert "Conclude what is under way" in thread.shown
+    assert "All conflicts fixed but you are still merging." in thread.shown
+    assert "confirm" not in thread.buttons
+    assert (repo / "a.md").read_text() == "one\n"
+    await thread.type_phrase()
+    assert (repo / "a.md").read_text() == "put aside\n"
+    assert git(repo, "log", "-1", "--format=%s").startswith("Add d")
+
+
 async def test_unstaging_wants_a_phrase(git_product: ProductAndFolder):
     product, repo = git_product
     git(repo, "add", "a.md")

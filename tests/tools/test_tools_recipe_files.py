@@ -269,6 +269,8 @@ def test_a_workflow_of_github_is_typed_for_whatever_slashes_stand_before_it(file
 
 TOOL = {"class": "write", "risk": "low", "summary": "Do it", "verb": "Do", "noun": "it"}
 COMPLETE = {**TOOL, "recoverable": "yes", "notifies": "nobody"}
+WHEN = [{"class": "destructive", "when": "{capture.a.text}"}]
+REPORTED = {"branch": "{capture.a.text}"}
 SCHEMAS = ToolSchemas({"properties": {"a": {}}, "required": ["a"]}, None)
 
 
@@ -281,6 +283,8 @@ SCHEMAS = ToolSchemas({"properties": {"a": {}}, "required": ["a"]}, None)
         (RecipeFile("s", {"do": COMPLETE}, draft=True), "It is a draft and not used"),
         (RecipeFile("s", {"do": {**COMPLETE, "notifies": "REVIEW: who?"}}), "do: a word REVIEW is left"),
         (RecipeFile("s", {"do": {**COMPLETE, "summary": "{args.b}"}}), "do: `summary` names {args.b}"),
+        (RecipeFile("s", {"do": {**COMPLETE, "raise_if": WHEN}}), "do: `raise_if[0]` names {capture.a.text}"),
+        (RecipeFile("s", {"do": {**COMPLETE, "reported_as": REPORTED}}), "do: `reported_as.branch` names"),
         (RecipeFile("s", {"do": {**COMPLETE, "class": "wirte"}}), "do: “class” must be one of"),
     ],
 )

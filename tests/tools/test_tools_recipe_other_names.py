@@ -121,3 +121,55 @@ def test_a_branch_of_a_pull_request_whose_repository_is_gone_counts_as_one_of_th
     gone: dict[str, Json] = {"pull": {"text": json.dumps({"head": {"ref": "prod", "repo": None}})}}
     of = rule(repo={"const": "app"}, branch={"const": "prod"})
     assert judged_after(file, "update_pull_request_branch", args, gone, of).verdict is Verdict.DENY
+
+
+STATUS = "Repository status:\n{}\nChanges to be committed:\n\tnew file:   d.md\n"
+UNDER_WAY = [
+    "On branch main\nAll conflicts fixed but you are still merging.",
+    "On branch main\nYou have unmerged paths.",
+    "On branch main\nYou are currently cherry-picking commit f87b979.",
+    "On branch main\nCherry-pick currently in progress.",
+    "On branch main\nYou are currently reverting commit 0506374.",
+    "interactive rebase in progress; onto f87b979\nLast command done (1 command done):",
+    "HEAD detached at f87b979\nYou are currently editing a commit while rebasing branch 'x' on 'y'.",
+    "On branch main\nYou are in the middle of an am session.",
+    "## main",
+    "A  d.md",
+]
+FINISHED = [
+    "On branch main\n",
+    "HEAD detached at f87b979\nnothing to commit",
+    "On branch You are currently merging\n\tAll conflicts fixed",
+    "On branch main\nYou are currently bisecting, started from branch 'main'.",
+]
+IN_FOLDER = {"git_commit": {"message": "Add d"}, "git_checkout": {"branch_name": "dev"}}
+
+
+def status(said: str) -> dict[str, Json]:
+    return {name: {"text": STATUS.format(said), "error": False} for name in ("before", "staged", "status")}
+
+
+@pytest.mark.parametrize("tool", IN_FOLDER)
+@pytest.mark.parametrize("said", UNDER_WAY)
+def test_a_commit_while_a_merge_is_under_way_wants_a_phrase_and_is_refused_where_rules_are_about_files(
+    said: str, tool: str
+) -> None:
+    args: dict[str, Json] = {"repo_path": "/r", **IN_FOLDER[tool]}
+    usual = Rule("r", ("other.*",), deny=True)
+    assert judged_after("server-git", tool, args, status(said), usual).verdict is Verdict.TYPED
+    found = judged_after("server-git", tool, args, status(said), text("^hr/"))
+    assert (found.verdict, found.rule) == (Verdict.DENY, "leads elsewhere")
+
+
+@pytest.mark.parametrize("tool", IN_FOLDER)
+@pytest.mark.parametrize("said", FINISHED)
+def test_a_commit_while_nothing_is_under_way_is_confirmed_by_a_click(said: str, tool: str) -> None:
+    args: dict[str, Json] = {"repo_path": "/r", **IN_FOLDER[tool]}
+    assert judged_after("server-git", tool, args, status(said), text("^hr/")).verdict is Verdict.CONFIRM
+
+
+def test_a_commit_whose_status_was_not_read_wants_a_phrase_once_the_reads_were_made() -> None:
+    args: dict[str, Json] = {"repo_path": "/r", "message": "m"}
+    usual = Rule("r", ("other.*",), deny=True)
+    assert judged(spec("server-git", "git_commit"), args, usual).verdict is Verdict.CONFIRM
+    assert judged_after("server-git", "git_commit", args, {}, usual).verdict is Verdict.TYPED

@@ -303,7 +303,7 @@ EACH = {"text": "{args.content}", "find": "@([a-z]{1,20})", "take": "{read.sha}"
 @pytest.mark.parametrize(
     ("where", "value", "expected"),
     [
-        ("raise_if", [{"class": "write"}], "needs `schema` or `text`"),
+        ("raise_if", [{"class": "write"}], "needs `schema`, `text` or `when`"),
         ("raise_if", [{"class": "wirte", "text": "a"}], "class” must be one of"),
         ("raise_if", [{"class": "write", "text": "(a+)+b"}], "no pattern that can be searched"),
         ("raise_if", [{"class": "write", "schema": {"type": "strin"}}], "its schema is not valid"),

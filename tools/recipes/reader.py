@@ -99,15 +99,16 @@ class RaiseSection(Section):
     text: Checkable = ""
     leads_elsewhere: bool = False
     own_column: bool = False
+    when: str = ""
 
     def to_raise(self) -> ClassRaise:
         about = inserts_into_own_column if self.own_column else None
-        return ClassRaise(self.cls, self.schema_, self.text, self.leads_elsewhere, about)
+        return ClassRaise(self.cls, self.schema_, self.text, self.leads_elsewhere, about, self.when)
 
     @model_validator(mode="after")
     def _conditional(self) -> RaiseSection:
-        if not self.model_fields_set & {"schema_", "text"} and not self.own_column:
-            raise ValueError("needs `schema` or `text`: when is the class raised?")
+        if not self.model_fields_set & {"schema_", "text", "when"} and not self.own_column:
+            raise ValueError("needs `schema`, `text` or `when`: when is the class raised?")
         return self
 
 

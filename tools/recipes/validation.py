@@ -97,6 +97,8 @@ class _Validator:
         for key, templates in (("reported", targets.reported), ("reported_in", targets.reported_in)):
             for template in templates:
                 yield from self._template_problems(f"targets.{key}", template, captured)
+        for place, one in enumerate(self.recipe.raises):
+            yield from self._template_problems(f"raise_if[{place}]", one.when, captured, always_present=False)
         for name, template in self.recipe.reported_as.items():
             yield from self._template_problems(f"reported_as.{name}", template, captured)
 
