@@ -19,6 +19,7 @@ from gate.rules.tool import ToolSpec
 class CallForms:
     """The arguments of a call as `given`, in every form that a tool may take them in, and with what was `reported`.
 
+    `written`: those of `given` that have no argument at the place of another, or from a read.
     `relative`, `inner`: the same without the slashes that a path begins with. `named`: the paths among the arguments.
     `holders`: what the files that it touches lie in, where an argument of its server's tools names that.
     """
@@ -31,12 +32,14 @@ class CallForms:
     inner: Sequence[str]
     named: Sequence[str]
     holders: Sequence[str] = ()
+    written: Sequence[Json] = ()
     apart: FormsApart = field(default_factory=FormsApart)
 
     @classmethod
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
         # Also without what the recipe bound: the same call must never be judged milder for being looked at.
-        given, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
+        written, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
+        given = [*written]
         nested = (*spec.recipe.nested, *(targets.nested if targets else ()))
         given += [lifted for one in given for lifted in with_nested_arguments(nested, one)]
         if told := spec.recipe.resolved_as:
@@ -49,7 +52,7 @@ class CallForms:
         others = (form for one in given for form in argument_variants(targets, one, False, reports))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
         named = paths_among(targets, given)
-        return cls(spec, given, [*given, *listed, *others], relative, reported, inner, named, held)
+        return cls(spec, given, [*given, *listed, *others], relative, reported, inner, named, held, written)
 
     @property
     def every(self) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,11 @@ from gate.rules.tool import ToolSpec
 PATH = "path"
 JOINED = frozenset({"allOf", "anyOf"})  # of a schema
 NEGATIONS = frozenset({"not", "if", "else", "oneOf"})
+# Keywords by which a schema is about arguments that it does not name
+OF_ANY = frozenset(
+    "patternProperties additionalProperties unevaluatedProperties propertyNames minProperties maxProperties".split()
+)
+ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
 
 
 def names_of_paths(spec: ToolSpec) -> tuple[str, ...]:
@@ -132,6 +138,23 @@ def spares_some(schema: Json) -> bool:
 def says_nothing_of(schema: Json, arguments: Collection[str]) -> bool:
     """Whether a schema nowhere has the name of one of these arguments."""
     return not any(one in arguments for pair in _said(schema) for one in pair if isinstance(one, str))
+
+
+def spares_absolute(schema: Json, negated: bool = False) -> bool:
+    """Whether it is about whatever does not lie below some absolute path."""
+    if isinstance(schema, Mapping):
+        return any(spares_absolute(value, negated or key in NEGATIONS) for key, value in schema.items())
+    if isinstance(schema, (list, tuple)):
+        return any(spares_absolute(value, negated) for value in schema)
+    return negated and isinstance(schema, str) and ABSOLUTE.match(schema) is not None
+
+
+def may_say(schema: Json, names: Collection[str]) -> bool:
+    """Whether a schema says something of one of these arguments, or of any whatever its name is."""
+    return any(
+        key in names or key in OF_ANY or (not key and isinstance(value, str) and value in names)
+        for key, value in _said(schema)
+    )
 
 
 def _said(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -21,7 +20,7 @@ from gate.arguments.canonical_targets import (
 )
 from gate.arguments.forms_apart import texts_of
 from gate.arguments.identifiers import Ids, too_many_ids
-from gate.arguments.named_paths import NEGATIONS, spares_some
+from gate.arguments.named_paths import may_say, spares_absolute, spares_some
 from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
 from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.arguments.tool_names import words as words
@@ -47,7 +46,6 @@ CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DES
 CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
 NO_RULE = "no rule"
 UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
-ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = dict(zip(CLASS_ORDER, (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.HIGH), strict=True))
 
@@ -73,6 +71,7 @@ class Rule:
     ttl: float | None = None  # seconds
     private: bool = False
     as_given: bool = False  # held against the arguments as they are written alone, as their server takes them
+    hides: tuple[str, ...] = ()  # the arguments that are not what they say then; empty: any
 
     def names(self, full_name: str, args: Json = None) -> bool:
         """Whether it is about calls of this tool; with arguments, also about this one because of their names."""
@@ -104,13 +103,17 @@ class Rule:
     @property
     def spares_absolute_paths(self) -> bool:
         """Whether it is about whatever does not lie below some absolute path."""
-        return self.schema is not None and _spares_absolute(self.schema)
+        return self.schema is not None and spares_absolute(self.schema)
 
     @property
     def asks_more_than_a_phrase(self) -> bool:
         """Whether it wants more than a typed phrase, because of what the arguments of a call say."""
         stricter = self.deny or self.private or self.approvers is not None or bool(self.channels)
         return stricter and (bool(self.texts) or self.schema is not None)
+
+    def may_hide(self, other: Rule) -> bool:
+        """Whether the arguments that this rule takes for something else are those that the other one is about."""
+        return not self.hides or may_say(other.schema, self.hides)
 
     def keeps_from_reading(self, channel: str) -> bool:
         """Whether a read that it is about, because of its arguments, is not simply answered in this channel."""
@@ -130,14 +133,6 @@ UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTR
 # Where nobody knows what the arguments say; where a rule wants more than the phrase that these ask for, it is refused
 BEYOND_SEARCH = Rule("more than is searched", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 BEYOND_SCHEMAS = Rule("more than schemas see", ("*",))  # which asks for nothing by itself
-
-
-def _spares_absolute(schema: Json, negated: bool = False) -> bool:
-    if isinstance(schema, Mapping):
-        return any(_spares_absolute(value, negated or key in NEGATIONS) for key, value in schema.items())
-    if isinstance(schema, (list, tuple)):
-        return any(_spares_absolute(value, negated) for value in schema)
-    return negated and isinstance(schema, str) and ABSOLUTE.match(schema) is not None
 
 
 @lru_cache(maxsize=65_536)  # every rule is asked for each call, and tools are few
@@ -267,9 +262,7 @@ def decide(
     if too_many_targets(spec.recipe.targets, args):
         return _unclear(policy, spec, TOO_MANY)
     rules = matching_rules(policy, spec, args, matches)
-    unclear = next(filter(None, map(_why_unclear, rules)), None)
-    others = () if any(one.deny for one in rules) else policy.rules
-    if unclear and any(one.asks_more_than_a_phrase and one.names(spec.full_name) for one in others):
+    if unclear := _what_is_unclear(policy, spec, rules):
         return _unclear(policy, spec, unclear)
     cls, reason, rule = _classify(spec, rules)
     cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
@@ -301,6 +294,14 @@ def decide(
         secret=secret is not None,
         reads=reads,
     )
+
+
+def _what_is_unclear(policy: Policy, spec: ToolSpec, rules: Sequence[Rule]) -> tuple[str, str] | None:
+    """Why rules cannot be held against the arguments, where one that wants more than a phrase may be about these."""
+    others = () if any(one.deny for one in rules) else policy.rules
+    asking = [one for one in others if one.asks_more_than_a_phrase and one.names(spec.full_name)]
+    hiding = (one for one in rules if any(map(one.may_hide, asking)))
+    return next(filter(None, map(_why_unclear, hiding)), None)
 
 
 def _why_unclear(rule: Rule) -> tuple[str, str] | None:
@@ -348,7 +349,7 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
 
     def is_about(rule: Rule) -> bool:
         if rule.as_given:
-            return rule.holds_any(spec.full_name, forms.given, matches)
+            return rule.holds_any(spec.full_name, forms.written, matches)
         seen = forms.held_against(rule.schema, rule.texts, rule.spares_absolute_paths)
         return (
             rule.holds_any(spec.full_name, seen, matches)
@@ -416,7 +417,7 @@ def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
         texts, name = (found.text,) if found.text else (), ELSEWHERE[1] if found.elsewhere else "its recipe"
         tools = () if found.about else (spec.full_name,)
         rule = Rule(name, tools, found.about, at_least=found.cls, schema=found.schema, texts=texts)
-        yield replace(rule, as_given=found.elsewhere)
+        yield replace(rule, as_given=found.elsewhere, hides=found.hides)
 
 
 def _only_reads(spec: ToolSpec, cls: CallClass) -> bool:

@@ -61,13 +61,14 @@ class Read:
 class ClassRaise:
     """Arguments that make a call worse than its tool: where they fit, the class is at least `cls`. `elsewhere`: its
     server takes them for something else than they say, so that no rule about arguments can be held against them.
-    `about`: a test of the tool's full name and the arguments, which has to hold as well. `when`: a condition over the
-    reads for the call; empty once it holds."""
+    `hides`: only none about these. `about`: a test of the tool's full name and the arguments, which has to hold as
+    well. `when`: a condition over the reads for the call; empty once it holds."""
 
     cls: CallClass
     schema: Mapping[str, Json] | None = None
     text: str = ""
     elsewhere: bool = False
+    hides: tuple[str, ...] = ()
     about: Callable[[str, Json], bool] | None = None
     when: str = ""
 

@@ -173,3 +173,43 @@ def test_a_commit_whose_status_was_not_read_wants_a_phrase_once_the_reads_were_m
     usual = Rule("r", ("other.*",), deny=True)
     assert judged(spec("server-git", "git_commit"), args, usual).verdict is Verdict.CONFIRM
     assert judged_after("server-git", "git_commit", args, {}, usual).verdict is Verdict.TYPED
+
+
+FILE: dict[str, Json] = {"owner": "acme", "repo": "app", "path": "a.md"}
+DEFAULT_BRANCH: list[tuple[str, str, str, list[Json]]] = [
+    ("github-mcp-server", "get_file_contents", "ref", [None, "", "main"]),
+    ("github-mcp-server", "get_file_blame", "ref", [None, ""]),
+    ("github-mcp-server", "list_commits", "sha", [None, ""]),
+    ("server-github", "list_commits", "sha", [None, ""]),
+    ("server-github", "get_file_contents", "branch", [None, ""]),
+    ("github-mcp-server", "create_branch", "from_branch", [None, ""]),
+    ("server-github", "create_branch", "from_branch", [None, ""]),
+]
+
+
+@pytest.mark.parametrize(("file", "tool", "name", "said"), DEFAULT_BRANCH)
+def test_the_default_branch_is_refused_where_a_rule_is_about_branches_and_as_usual_where_none_is(
+    file: str, tool: str, name: str, said: list[Json]
+) -> None:
+    own = spec(file, tool)
+    given = {key: value for key, value in (FILE | {"branch": "new"}).items() if key in own.required}
+    usual = judged(own, dict(given), Rule("r", ("other.*",), deny=True)).verdict
+    assert usual is (Verdict.CONFIRM if tool == "create_branch" else Verdict.RUN)
+    for one in said:
+        args = given if one is None else {**given, name: one}
+        for of in (rule(**{name: {"const": "prod"}}), rule(**{name: {"not": {"const": "dev"}}})):
+            assert judged(own, dict(args), of).verdict is Verdict.DENY
+        for of in (text("^hr/"), rule(path={"pattern": "^hr/"}), rule(owner={"const": "other"})):
+            assert judged(own, dict(args), of).verdict is usual
+    named = judged(own, {**given, name: "dev"}, rule(**{name: {"const": "prod"}}))
+    assert named.verdict is usual
+
+
+@pytest.mark.parametrize("tool", ["get_file_contents", "get_commit", "list_commits"])
+def test_a_rule_about_a_ref_holds_for_one_that_is_asked_for_as_a_commit(tool: str) -> None:
+    own = spec("github-mcp-server", tool)
+    args: dict[str, Json] = {key: value for key, value in FILE.items() if key in own.schema["properties"]}
+    of = rule(ref={"const": "prod"})
+    assert holds("github-mcp-server", tool, {**args, "sha": "prod"}, of)
+    for usual in ("dev", "1f2e3d4c" * 5, "1f2e3d4c"):
+        assert judged(own, {**args, "sha": usual}, of).verdict is Verdict.RUN

@@ -97,13 +97,16 @@ class RaiseSection(Section):
     cls: CallClass = Field(alias="class")
     schema_: Annotated[dict[str, Json] | None, PlainValidator(_schema)] = Field(None, alias="schema")
     text: Checkable = ""
-    leads_elsewhere: bool = False
+    leads_elsewhere: bool | tuple[str, ...] = False
     own_column: bool = False
     when: str = ""
 
     def to_raise(self) -> ClassRaise:
+        hides = self.leads_elsewhere if isinstance(self.leads_elsewhere, tuple) else ()
         about = inserts_into_own_column if self.own_column else None
-        return ClassRaise(self.cls, self.schema_, self.text, self.leads_elsewhere, about, self.when)
+        return ClassRaise(
+            self.cls, self.schema_, self.text, bool(self.leads_elsewhere), hides, about, self.when
+        )
 
     @model_validator(mode="after")
     def _conditional(self) -> RaiseSection:
@@ -226,6 +229,7 @@ class RecipeSection(Section):
     expect: tuple[ExpectSection, ...] = ()
     targets: Maybe[TargetsSection] = None
     reported_as: dict[str, str] = Field(default_factory=dict)
+    nested: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _agrees_with_its_class(self) -> RecipeSection:
@@ -235,9 +239,7 @@ class RecipeSection(Section):
         return self
 
     def to_recipe(self) -> Recipe:
-        same = (
-            "cls risk summary verb noun bind recoverable keeps_days notifies idempotent reported_as".split()
-        )
+        same = "cls risk summary verb noun bind recoverable keeps_days notifies idempotent reported_as nested".split()
         drift, follow = self.drift, self.follow
         return Recipe(
             **{key: getattr(self, key) for key in same},
@@ -301,7 +303,7 @@ class RecipeFile:
             raises=(*self.raises, *recipe.raises),
             ids=(*self.ids, *recipe.ids),
             any_case=(*self.any_case, *recipe.any_case),
-            nested=self.nested,
+            nested=(*self.nested, *recipe.nested),
         )
 
 
@@ -318,8 +320,15 @@ def _load(path: Path) -> RecipeFile:
     read = document.validated(FileSection)
     raises = tuple(one.to_raise() for one in read.raise_if)
     return RecipeFile(
-        read.server, read.tools, read.partial, read.draft, raises, read.ids, read.any_case, document
-        read.server, read.tools, read.partial, read.draft, raises, read.ids, read.nested, document
+        read.server,
+        read.tools,
+        read.partial,
+        read.draft,
+        raises,
+        ids=read.ids,
+        any_case=read.any_case,
+        nested=read.nested,
+        document=document,
     )
 
 
