@@ -213,3 +213,22 @@ def test_a_rule_about_a_ref_holds_for_one_that_is_asked_for_as_a_commit(tool: st
     assert holds("github-mcp-server", tool, {**args, "sha": "prod"}, of)
     for usual in ("dev", "1f2e3d4c" * 5, "1f2e3d4c"):
         assert judged(own, {**args, "sha": usual}, of).verdict is Verdict.RUN
+
+
+REMOTES = [
+    ("git_show", "revision"), ("git_diff", "target"), ("git_checkout", "branch_name"),
+    ("git_create_branch", "base_branch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["origin/pay", "upstream/pay", "remotes/origin/pay"])
+@pytest.mark.parametrize(("tool", "name"), REMOTES)
+def test_a_branch_of_a_remote_is_refused_where_a_rule_names_branches(tool: str, name: str, said: str) -> None:
+    own = spec("server-git", tool)
+    args: dict[str, Json] = {"repo_path": "/r", name: said}
+    args |= {"branch_name": "new"} if tool == "git_create_branch" else {}
+    assert judged(own, dict(args), rule(**{name: {"const": "pay"}})).rule == "leads elsewhere"
+    usual = judged(own, {**args, name: "feature/pay"}, rule(**{name: {"const": "pay"}}))
+    assert usual.verdict is (Verdict.RUN if tool in ("git_show", "git_diff") else Verdict.CONFIRM)
+    if not said.startswith("remotes/"):
+        assert judged(own, dict(args), text("^hr/")).verdict is usual.verdict
