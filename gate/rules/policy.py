@@ -300,8 +300,7 @@ def _what_is_unclear(policy: Policy, spec: ToolSpec, rules: Sequence[Rule]) -> t
     """Why rules cannot be held against the arguments, where one that wants more than a phrase may be about these."""
     others = () if any(one.deny for one in rules) else policy.rules
     asking = [one for one in others if one.asks_more_than_a_phrase and one.names(spec.full_name)]
-    hiding = (one for one in rules if any(map(one.may_hide, asking)))
-    return next(filter(None, map(_why_unclear, hiding)), None)
+    return next(filter(None, (_why_unclear(one) for one in rules if any(map(one.may_hide, asking)))), None)
 
 
 def _why_unclear(rule: Rule) -> tuple[str, str] | None:

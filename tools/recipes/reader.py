@@ -274,8 +274,8 @@ class RecipeFile:
 
     `partial`: the server's settings choose its tools, so that not every tool need exist. A `draft` is not used.
     `raises`: what makes a call of any of these tools worse. `ids`: arguments of them that hold names which the service
-    takes in any case, or UUIDs. `any_case`: those that hold words or a statement which it takes so. `nested`: those that
-    other tools of it have by another name.
+    takes in any case, or UUIDs. `any_case`: those that hold words or a statement which it takes so. `nested`: those
+    that other tools of it have by another name.
     """
 
     server: str
