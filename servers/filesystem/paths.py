@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -168,12 +169,19 @@ class Roots:
 
     @classmethod
     def at(cls, paths: Sequence[Path]) -> Roots:
-        """Roots at these folders. Raises ValueError with a sentence when one is missing or two share a name."""
+        """Roots at these folders. Raises ValueError with a sentence when one is missing, two share a name or one is in
+        another."""
         roots = tuple(_root(Path(path)) for path in paths)
         if not roots:
             raise ValueError("Name at least one folder with --root.")
         if len({root.name for root in roots}) < len(roots):
             raise ValueError("Two roots have the same folder name. Rename one: paths are told apart by it.")
+        for outer, inner in permutations(roots, 2):
+            if inner.path.is_relative_to(outer.path):
+                raise ValueError(
+                    f"The root {inner.given} is inside the root {outer.given}, so files would have two names. Leave "
+                    "one of them out."
+                )
         return cls(roots)
 
     @property

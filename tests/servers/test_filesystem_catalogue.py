@@ -117,6 +117,18 @@ def test_a_root_that_cannot_be_used_stops_the_start_with_a_sentence(tmp_path: Pa
             server(roots)
 
 
+def test_a_root_inside_of_another_stops_the_start(tmp_path: Path) -> None:
+    """A file in there would have two names, of which a rule may be about the other one."""
+    root = sample(tmp_path)
+    (tmp_path / "linked").symlink_to(root / "reports")
+    for inner in (root / "reports", tmp_path / "linked"):
+        for roots in ([root, inner], [inner, root]):
+            with pytest.raises(ValueError, match=r"^The root \S*\w is inside the root \S*sample, so"):
+                server(roots)
+    (tmp_path / "sample two").mkdir()
+    server([root, tmp_path / "sample two"])
+
+
 def gate(tool: Tool) -> dict[str, Any]:
     assert tool.meta
     found = tool.meta["dev.countersign/gate"]

@@ -166,8 +166,11 @@ async def test_what_is_no_plain_tree_stays_where_it_is(tmp_path: Path) -> None:
 
 
 async def test_a_folder_goes_neither_into_itself_nor_with_an_allowed_folder(tmp_path: Path) -> None:
-    root = folders(tmp_path)
-    async with files(root, root / "reports" / "deep") as ask:
+    """Another server may serve one inside of it, and keeps its trash there."""
+    root, other = folders(tmp_path), tmp_path / "other"
+    other.mkdir()
+    (root / "reports" / "deep" / ".countersign").mkdir()
+    async with files(root, other) as ask:
         for tool in ("move_file", "copy_file", "preview_transfer"):
             for destination in ("sample/archive/x/y", "sample/archive"):
                 said = await ask.refused(tool, source="sample/archive", destination=destination)
@@ -175,11 +178,11 @@ async def test_a_folder_goes_neither_into_itself_nor_with_an_allowed_folder(tmp_
             inside = await ask.refused(tool, source="sample/archive", destination="sample/archive/x")
             assert "lies in sample/archive itself" in inside
             held = await ask.refused(tool, source="sample/reports", destination="sample/archive")
-            assert "holds an allowed folder" in held
-            own = await ask.refused(tool, source="deep", destination="sample/archive")
+            assert "holds another allowed folder, at deep" in held
+            own = await ask.refused(tool, source="other", destination="sample/archive")
             assert "allowed folder itself" in own
-        assert "holds an allowed folder" in await ask.refused("delete_file", path="sample/reports")
-        assert "holds an allowed folder" in await ask.refused("delete_file", path="deep")
+        assert "holds another allowed folder" in await ask.refused("delete_file", path="sample/reports")
+        assert "holds an allowed folder" in await ask.refused("delete_file", path="other")
         twice = await ask.refused("delete_file", path=["sample/archive", "sample/archive/x"])
         assert "lies in sample/archive" in twice
 
