@@ -12,9 +12,12 @@ from gate.arguments.identifiers import Ids, fold
 from gate.rules.action import Json
 
 FOLDER_END = re.compile(r"(?<=[^/])/")
-MAILBOX = "mailbox"  # the argument by which a tool is told one
+CALENDAR, MAILBOX = "calendar", "mailbox"  # the arguments by which a tool is told one
 # In a Maildir the folder of a mailbox has dots before its name, and the inbox has no folder of its own
 MAIL = re.compile(r"(?:^|/)(?:\.*+([^/]*+)/)?(?:cur|new)/")
+
+OF_CALENDARS = ".ics"  # a file of events, which may lie in the served folder itself
+TOP = "."  # as an argument names that
 
 # Folders that one path may have, holders, and characters that their names may have together: 0.03 s
 MOST_FOLDERS, MOST_HOLDERS, MOST_CHARACTERS = 50, 400, 50_000
@@ -32,8 +35,9 @@ def lie_in_too_much(paths: Sequence[str], inside: Sequence[str], named: Sequence
 def holders(paths: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
     """What these files lie in, as these arguments name it: as written, and in either case.
 
-    A mail lies in its mailbox, any other file in each of its folders. The folder that a mailbox is counts as no holder
-    beside it: a name that was confirmed would not be all that a rule is held against.
+    A mail lies in its mailbox, any other file in each of its folders, one of events without a folder in ".". The folder
+    that a mailbox is counts as no holder beside it: a name that was confirmed would not be all that a rule is held
+    against.
     """
     return holder_forms(name for path in paths for name in _holders(path, inside))
 
@@ -52,6 +56,8 @@ def seen_forms(forms: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
 
 def _holders(path: str, inside: Sequence[str]) -> list[str]:
     folders = [path[: end.start()] for end in FOLDER_END.finditer(path)]
+    if not folders and CALENDAR in inside and path.lower().endswith(OF_CALENDARS):
+        return [TOP]
     mail = MAIL.search(path) if MAILBOX in inside else None
     if mail is None:
         return folders

@@ -222,6 +222,23 @@ async def test_a_calendar_that_is_open_is_told_by_its_name_and_by_its_days(tmp_p
         assert await ask("list_events", **DAY, calendar="board") == "denied"
 
 
+async def test_a_rule_about_the_served_folder_is_about_the_events_that_lie_in_it(tmp_path: Path) -> None:
+    home = calendars(tmp_path)
+    (home / "alone.ics").write_text(event("Alone CANARY", "24T15"))
+    schema = {"required": ["calendar"], "properties": {"calendar": {"const": "."}}}
+    async with calendar(home, timezone="UTC") as gate:
+        ask = Asker(gate, (Rule("the folder itself", ("calendar.*",), deny=True, schema=schema),))
+        for tool, args in (
+            ("list_events", DAY),
+            ("find_free_slots", DAY),
+            ("get_event", {"event_id": "alone@example.com"}),
+            ("delete_file", {"path": "alone.ics"}),
+        ):
+            assert hidden(await ask(tool, **args)) == []
+        assert "Lunch" in await ask("list_events", **DAY, calendar="team")
+        assert "Lunch" in await ask("get_event", event_id="lunch@example.com")
+
+
 @pytest.mark.slow
 async def test_a_mailbox_that_is_open_is_told_by_its_name(tmp_path: Path) -> None:
     async with mailing(maildir(tmp_path)) as gate:

@@ -48,7 +48,6 @@ def test_a_mail_lies_in_its_mailbox(path: str, name: str) -> None:
         ("hr/board/new/e1.ics", {"hr", "hr/board", "hr/board/new"}),
         ("hr/.a/new/e1.ics", {"hr", "hr/.a", "hr/.a/new"}),
         (".hr/cur/e1.ics", {".hr", ".hr/cur"}),
-        ("lunch.ics", set[str]()),
         ("HR", set[str]()),
         ("", set[str]()),
     ],
@@ -58,6 +57,11 @@ def test_a_file_lies_in_each_of_its_folders(path: str, names: set[str], inside: 
     found = holders([path], [inside])
     assert names <= set(found) or (inside, path) == ("mailbox", ".hr/cur/e1.ics")
     assert bool(found) is bool(names)
+
+
+def test_a_calendar_without_a_folder_lies_in_the_served_one() -> None:
+    assert set(holders(["lunch.ics", "Tea.ICS"], ["calendar"])) == {"."}
+    assert holders(["lunch.ics"], ["mailbox"]) == holders(["team", "team.md"], ["calendar"]) == ()
 
 
 def test_the_folder_of_a_mailbox_is_no_holder_beside_it() -> None:
