@@ -186,8 +186,16 @@ class Recipe:
 
     @property
     def names_of_lists(self) -> tuple[str, ...]:
-        """The arguments of this tool, and of its server's tools, that hold ids, perhaps several in one text."""
-        return (*self.ids, *(self.targets.ids if self.targets else ()))
+        """The arguments of this tool, and of its server's tools, that hold ids, perhaps several in one text; also where
+        rules see those that stand inside of another."""
+        own = self.targets or Targets()
+        lifted = (
+            name.removeprefix(f"{way}.")
+            for way in own.nested
+            for name in own.ids
+            if name.startswith(f"{way}.")
+        )
+        return (*self.ids, *own.ids, *lifted)
 
     @property
     def names_of_ids(self) -> tuple[str, ...]:

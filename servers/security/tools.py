@@ -312,12 +312,12 @@ def _plan(place: Place, goal: Target, recipients: list[str]) -> Plan:
     )
 
 
-def _crypt(title: str, verb: str, preview: str) -> Card:
+def _crypt(title: str, verb: str, preview: str, **ids: list[str]) -> Card:
     return makes(
         title,
         verb,
         f"{verb} {{args.path}} to {{capture.plan.path}}",
-        targets={"paths": ["path", "destination"], "reported": ["{capture.plan.touched}"]},
+        targets={"paths": ["path", "destination"], "reported": ["{capture.plan.touched}"], **ids},
         noun="{args.path|name}",
         capture={"plan": call(preview, call="{args}")},
         bind=bound("expected_source", "expected_target"),
@@ -346,6 +346,7 @@ CARDS: dict[str, Card] = {
         "Preview encrypting",
         "Look at what would be encrypted",
         looks=["call.path", "call.destination"],
+        ids=["call.recipients"],
         nested=["call"],
     ),
     "preview_decrypt": reading(
@@ -354,7 +355,7 @@ CARDS: dict[str, Card] = {
         looks=["call.path", "call.destination"],
         nested=["call"],
     ),
-    "encrypt_file": _crypt("Encrypt file", "Encrypt", "preview_encrypt"),
+    "encrypt_file": _crypt("Encrypt file", "Encrypt", "preview_encrypt", ids=["recipients"]),
     "decrypt_file": _crypt("Decrypt file", "Decrypt", "preview_decrypt"),
     **WAYS_BACK,
 }

@@ -19,7 +19,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from gate.actions.preview import make_preview
-from gate.rules.action import CallClass
+from gate.rules.action import CallClass, Verdict
+from gate.rules.policy import Rule
 from servers.detection.credentials import credentials
 from servers.detection.hits import hits
 from servers.detection.personal import personal
@@ -29,6 +30,7 @@ from tests.cpu_time import within
 from tests.servers import papers
 from tests.servers.files import Ask, Clock, Mode, tree
 from tests.servers.gate_around_server import check_cards, gated
+from tests.servers.test_closed_calendars import Asker
 from views.preview import unsaid
 
 CLASSES = dict.fromkeys(
@@ -396,3 +398,27 @@ async def test_a_secret_file_that_is_decrypted_under_another_name_is_still_told(
         await ask("encrypt_file", path="server.key")
         plan = await ask("preview_decrypt", call={"path": "server.key.age", "destination": "notes.txt"})
     assert plan["touched"] == ["notes.txt", "server.key"]
+
+
+async def test_a_rule_about_a_public_key_holds_however_it_is_written(tmp_path: Path) -> None:
+    """age takes one in capitals, and with blanks around it."""
+    closed, other = (str(pyrage.x25519.Identity.generate().to_public()) for _ in range(2))
+    root = tmp_path / "shared"
+    root.mkdir()
+    (root / "a.txt").write_text("a")
+    told = {"required": ["recipients"], "properties": {"recipients": {"contains": {"const": closed}}}}
+    async with gated(tmp_path / "logs", "security", server([root], Clock(), key_beside(root))) as gate:
+        for rule in (
+            Rule("one key", ("security.*",), deny=True, texts=(closed,)),
+            Rule("one key", ("security.*",), deny=True, schema=told),
+        ):
+            ask = Asker(gate, (rule,))
+            for written in (closed, closed.upper(), f" {closed}", f"{closed.upper()}\n"):
+                seen = await ask.look("encrypt_file", path="a.txt", recipients=[other, written])
+                denied = seen.decision and seen.decision.verdict is Verdict.DENY
+                assert denied or "I may not look" in seen.preview.problem, written
+                call = {"path": "a.txt", "recipients": [other, written]}
+                assert await ask("preview_encrypt", call=call) == "denied", written
+            seen = await ask.look("encrypt_file", path="a.txt", recipients=[other])
+            assert seen.decision
+            assert seen.decision.verdict is Verdict.CONFIRM
