@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gate.arguments.canonical_targets import argument_variants, held_in, reported_forms, without_roots
 from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import in_any_letters, seen_forms
 from gate.arguments.identifiers import Ids, ids_in_lists
-from gate.arguments.named_paths import as_arguments, as_plain_path, paths_among, told_apart, with_paths
+from gate.arguments.named_paths import (
+    as_arguments,
+    as_plain_path,
+    asks_for_list,
+    paths_among,
+    told_apart,
+    with_paths,
+)
 from gate.arguments.nested_arguments import with_nested_arguments
+from gate.arguments.text_or_list import in_other_form
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
@@ -68,7 +77,9 @@ class CallForms:
         if schema:
             yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told))
             named = self.named if spares_absolute else [*self.named, *without_roots(self.named)]
-            yield from as_plain_path(self.spec, self.given, told_apart(schema, texts, [*told, *named]))
+            paths, apart = told_apart(schema, texts, [*told, *named]), partial(told_apart, schema, texts)
+            yield from as_plain_path(self.spec, self.given, paths)
+            yield from in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
 
     def inside(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str]

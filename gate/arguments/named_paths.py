@@ -157,6 +157,11 @@ def may_say(schema: Json, names: Collection[str]) -> bool:
     )
 
 
+def asks_for_list(schema: Json) -> bool:
+    """Whether a schema may hold because a value is a list, and for no text."""
+    return any(key == "type" and value == "array" for key, value in _said(schema))
+
+
 def _said(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
     """Every value in a schema, at any depth, with its key; in a list with none."""
     yield key, value

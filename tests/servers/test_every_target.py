@@ -29,6 +29,7 @@ from gate.arguments.secret_files import SECRET_FILE, SECRET_NAMES
 from gate.arguments.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
 from gate.arguments.secret_patterns import SECRETS as KNOWN_SECRETS
 from gate.arguments.text_forms import PLAIN, _path_variants, path_variants, plain_variants
+from gate.arguments.text_or_list import names_of_both
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.judging_turns import JudgingTurns
@@ -207,6 +208,22 @@ def test_a_rule_about_a_path_is_about_every_argument_that_holds_one(bundled: lis
             other = decide(policy, spec, placed(name, "a.md"), "C1", lambda s, value: not problems(s, value))
             if spec.trust is Trust.BUNDLED:  # others refuse what a target that is missing may lead to
                 passed += [f"{spec.full_name} {name} is refused"] * (other.verdict is Verdict.DENY)
+    assert not passed
+
+
+def test_a_rule_about_an_argument_sees_each_text_of_a_list_where_one_may_stand_alone(
+    bundled: list[ToolSpec],
+) -> None:
+    seen, passed = set[str](), list[str]()
+    for spec in (*bundled, *reviewed()):
+        for name in names_of_both(spec.schema):
+            seen.add(spec.full_name)
+            schema = {"required": [name], "properties": {name: {"const": "closed"}}}
+            policy = Policy("v", (Rule("closed", (spec.full_name,), deny=True, schema=schema),))
+            for value in ("closed", ["closed"], ["other", "closed"]):
+                decision = decide(policy, spec, {name: value}, "C1", lambda s, v: not problems(s, v))
+                passed += [f"{spec.full_name} {name} {value}"] * (decision.verdict is not Verdict.DENY)
+    assert seen >= {"filesystem.purge_trash", "filesystem.describe_paths", "email.delete_file"}
     assert not passed
 
 

@@ -1,0 +1,99 @@
+"""A rule about an argument that takes a text or a list of texts holds in whichever of the two forms it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from gate.arguments.canonical_targets import Targets
+from gate.arguments.text_or_list import names_of_both
+from gate.rules.action import CallClass, Json, Verdict
+from gate.rules.policy import Policy, Rule, decide
+from gate.rules.tool import Recipe, ToolSpec, Trust
+from tests.cpu_time import seconds
+from tools.mcp.schema import problems
+
+LIMIT = 0.3  # seconds of processor time, as in tests/test_hostile_sizes.py
+EITHER = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+OTHERS = ({"type": ["string", "array"]}, {"oneOf": EITHER["anyOf"]})
+
+
+def spec(targets: Targets, **properties: Json) -> ToolSpec:
+    recipe = Recipe(cls=CallClass.WRITE, targets=targets)
+    schema = {"type": "object", "properties": properties}
+    return ToolSpec("files", "change", "Change", "", schema, "d", trust=Trust.BUNDLED, recipe=recipe)
+
+
+def matches(schema: Any, value: Json) -> bool:
+    return not problems(schema, value)
+
+
+def denied(tool: ToolSpec, said: Json, **args: Json) -> bool:
+    schema = {"required": [*args], "properties": dict.fromkeys(args, said)}
+    policy = Policy("p", (Rule("closed", ("files.*",), deny=True, schema=schema),))
+    return decide(policy, tool, args, "C", matches).verdict is Verdict.DENY
+
+
+PURGE = spec(Targets(ids=("entry",)), entry=EITHER)
+LOOK = spec(Targets(looks=("places",)), places=EITHER)
+ABOUT_A_TEXT: Sequence[Json] = (
+    {"const": "closed/x"},
+    {"enum": ["closed/x"]},
+    {"type": "string", "pattern": "^closed/"},
+    {"not": {"pattern": "^open"}},
+)
+
+
+@pytest.mark.parametrize("said", ABOUT_A_TEXT)
+@pytest.mark.parametrize(("tool", "name"), [(PURGE, "entry"), (LOOK, "places")])
+def test_a_rule_about_a_text_sees_each_text_of_a_list(tool: ToolSpec, name: str, said: Json) -> None:
+    for given in ("closed/x", ["closed/x"], ["open", "closed/x"]):
+        assert denied(tool, said, **{name: given}), given
+    for given in ("open", ["open"], ["open", "open/x"]):
+        assert not denied(tool, said, **{name: given}), given
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_a_text_or_a_list_is_known_however_a_schema_says_it(others: Json) -> None:
+    schema = {"properties": {"a": others, "b": {"type": "string"}, "c": {"type": "array"}, "d": True}}
+    assert names_of_both(schema) == ("a",)
+    assert names_of_both({}) == ()
+
+
+@pytest.mark.parametrize("tool", [PURGE, LOOK])
+def test_a_rule_about_a_list_sees_a_text(tool: ToolSpec) -> None:
+    [name] = names_of_both(tool.schema)
+    said = {"type": "array", "contains": {"const": "closed"}}
+    for given in ("closed", ["closed"], ["open", "closed"]):
+        assert denied(tool, said, **{name: given}), given
+    for given in ("open", ["open"]):
+        assert not denied(tool, said, **{name: given}), given
+
+
+def test_a_pattern_that_says_nothing_of_lists_holds_for_no_other_text() -> None:
+    assert not denied(PURGE, {"pattern": "^closed"}, entry="open")
+
+
+def test_an_argument_that_takes_lists_alone_is_judged_as_it_is() -> None:
+    tool = spec(Targets(ids=("entry",)), entry={"type": "array", "items": {"type": "string"}})
+    assert not denied(tool, {"const": "closed"}, entry=["closed"])
+
+
+def test_a_long_list_is_held_against_schemas_in_time() -> None:
+    rules = tuple(
+        Rule(
+            str(number),
+            ("files.*",),
+            deny=True,
+            schema={
+                "properties": {"entry": {"type": "string", "pattern": f"^{number}x"}},
+                "required": ["entry"],
+            },
+        )
+        for number in range(5)
+    )
+    args = {"entry": [f"entry {number}" for number in range(4_000)]}
+    assert decide(Policy("p", rules), PURGE, args, "C", matches).verdict is Verdict.CONFIRM
+    assert seconds(lambda: decide(Policy("p", rules), PURGE, args, "C", matches), 3, LIMIT) < LIMIT
