@@ -10,6 +10,7 @@ from gate.arguments.canonical_targets import argument_variants, held_in, reporte
 from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import in_any_letters, seen_forms
 from gate.arguments.identifiers import Ids, ids_in_lists
+from gate.arguments.left_out import with_left_out
 from gate.arguments.named_paths import (
     as_arguments,
     as_plain_path,
@@ -48,7 +49,8 @@ class CallForms:
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
         # Also without what the recipe bound: the same call must never be judged milder for being looked at.
         written, targets = [args, *_requested_args(spec, args)], spec.recipe.targets
-        given = [*written]
+        whole = ((one, with_left_out(targets.resolved_left if targets else (), one)) for one in written)
+        given = [*written, *(filled for one, filled in whole if filled is not one)]
         nested = (*spec.recipe.nested, *(targets.nested if targets else ()))
         given += [lifted for one in given for lifted in with_nested_arguments(nested, one)]
         if told := spec.recipe.resolved_as:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gate.arguments.form_count import too_many_forms
+from gate.arguments.form_count import PER_PLACE, count_without_texts, too_many_forms
 from gate.arguments.holders import holder_forms, holders, lie_in_too_much
 from gate.arguments.json_texts import is_json, is_too_deep, parsed
+from gate.arguments.left_out import told_of_left_out
 from gate.arguments.listed_names import secret_names
 from gate.arguments.notations import is_file_argument
 from gate.arguments.text_forms import (
@@ -33,9 +34,6 @@ from gate.rules.templates import TemplateError, expand
 
 # Characters of one target that a read reports, as of a path, and of all those that are not plain
 LONGEST_REPORTED, MOST_REPORTED, MOST_NAMES_REPORTED = 4_096, 64 * 1024, 3_000
-# Values that are no texts, of which so many take as long to be copied and gone over as one text; for how many a list or
-# an object counts, also an empty one.
-PER_PLACE, OF_A_LIST = 3, 4
 REPORTED, NAMED = "reported targets", "named targets"  # in place of an argument's name
 # Arguments that hold words, where a tool does not declare its targets.
 PROSE = frozenset(
@@ -67,6 +65,7 @@ class Targets:
     `found_in`: fields of the result of a read that name what its content lies in, as `inside` does: tables.
     `words`: fields of the entries that those name, whose texts a rule with a `text` alone is held against, too.
     `nested`: arguments that hold those of another tool: `call`, or `task.id=task_id` where that one has another name.
+    `left_out`: what reads say that stands in the place of an argument that is left out, as `subject={capture.a.title}`.
     `reported`, `reported_in`: templates over the captured reads that say what the call will really touch, and what
     that lies in. `links`: the server
     follows links; without a report nobody knows then where a path leads.
@@ -84,6 +83,7 @@ class Targets:
     found_in: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     reported_in: tuple[str, ...] = ()
     roots: tuple[Root, ...] = ()
@@ -91,6 +91,9 @@ class Targets:
     elsewhere: tuple[str, ...] = ()  # of a tool without such arguments: those of its server's other tools
     resolved_to: tuple[str, ...] = ()  # what the reads have said by now
     resolved_in: tuple[str, ...] = ()  # and what that lies in
+    resolved_left: tuple[
+        tuple[str, Json], ...
+    ] = ()  # and what stands in the place of arguments that are left out
 
     @property
     def unresolved(self) -> bool:
@@ -107,13 +110,15 @@ def with_resolved_paths(
     targets: Targets | None, args: Mapping[str, Json], capture: Mapping[str, Json]
 ) -> Targets | None:
     """The targets with what the reads have told of them. Where one does not tell, nothing counts as told."""
-    if targets is None or not (targets.reported or targets.reported_in):
+    if targets is None or not (targets.reported or targets.reported_in or targets.left_out):
         return targets
     try:
         names, within = (_told(templates, capture) for templates in (targets.reported, targets.reported_in))
+        left = tuple(told_of_left_out(targets.left_out, capture))
     except TemplateError:
         return replace(targets, reported=())
-    return replace(targets, resolved_to=with_folders(targets, args, names), resolved_in=tuple(within))
+    paths = with_folders(targets, args, names)
+    return replace(targets, resolved_to=paths, resolved_in=tuple(within), resolved_left=left)
 
 
 def _told(templates: Sequence[str], capture: Mapping[str, Json]) -> dict[str, None]:
@@ -241,7 +246,7 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     texts |= dict.fromkeys((one, of) for one in reported for of in (path_variants, address))
     places = max(map(len, found))  # each gets a copy
     copied = both if targets is None else ([args.get(name) for name in _arguments_of(targets)],)
-    places += max(map(_count_without_texts, copied)) // PER_PLACE
+    places += max(map(count_without_texts, copied)) // PER_PLACE
     return too_many_forms(texts, places + 2 * len(reported))
 
 
@@ -261,20 +266,6 @@ def held_in(targets: Targets | None, given: Sequence[Json]) -> tuple[str, ...]:
 def _arguments_of(targets: Targets) -> set[str]:
     """The arguments that hold targets."""
     return {steps_to(name)[0] for _, names in _kinds(targets) for name in names or ()}
-
-
-def _count_without_texts(value: Json) -> int:
-    """How many values there are in it that are no texts, at any depth, a list or object as several: each is copied with
-    what stands beside it."""
-    left, count = [value], 0
-    while left:
-        one = left.pop()
-        count += OF_A_LIST if isinstance(one, Mapping | list) else not isinstance(one, str)
-        if isinstance(one, Mapping):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
-    return count
 
 
 def _are_too_long(reported: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gate.arguments.escapes import unescaped
@@ -21,6 +21,7 @@ from gate.arguments.text_forms import (
     text_variants,
     versions,
 )
+from gate.rules.action import Json
 
 MAX_ALTERNATIVES_OF_A_CALL = 2_000  # each takes up to 0.05 ms to be held against the names of secret files
 MOST_WORK_OF_A_CALL = 6_000  # targets that are not plain, each of which takes up to 0.015 ms
@@ -44,6 +45,9 @@ LINES = re.compile(r"[\0\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 OTHER_SIGNS = re.compile(r"[,;|:@(\['\"`\u2018-\u201f\u3001]")
 # Characters that take as long as one form, and copies of a text as long as one target
 LONG_FORM, COPIES = 600, 13
+# Values that are no texts, of which so many take as long to be copied and gone over as one text; for how many a list or
+# an object counts, also an empty one.
+PER_PLACE, OF_A_LIST = 3, 4
 MOST_MEANT = 45  # of those that one pattern means, which are up to 70
 
 
@@ -127,3 +131,17 @@ def cost_of_search(text: str) -> int:
                 SEPARATORS.findall(one)
             )
     return cost
+
+
+def count_without_texts(value: Json) -> int:
+    """How many values there are in it that are no texts, at any depth, a list or object as several: each is copied with
+    what stands beside it."""
+    left, count = [value], 0
+    while left:
+        one = left.pop()
+        count += OF_A_LIST if isinstance(one, Mapping | list) else not isinstance(one, str)
+        if isinstance(one, Mapping):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return count

@@ -162,6 +162,7 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "folder": _folder,
     "tree": _tree,
     "owner": lambda v: str(v).partition("/")[0],  # of a repository by its full name
+    "body": lambda v: str(v).partition("\n\n")[2],  # what a mail says below its headers
     "json": lambda v: json.dumps(v, ensure_ascii=False, sort_keys=True),
 }
 

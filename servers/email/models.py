@@ -134,6 +134,7 @@ class Plan(BaseModel):
     noun: str = Field(description="like “to 3 people”")
     recipients: str = Field(description="everybody who would get it, Bcc included")
     addresses: list[str] = Field(description="the same people, by their addresses alone")
+    subject: str
     message: str = Field(description="headers, text, and a line for each attachment")
     sha256: Sha256 = Field(description="of the draft's file as it is now")
     shown: str = Field(description="SHA-256 of `message`, of who gets it and of what is sent")

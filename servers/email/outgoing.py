@@ -98,6 +98,7 @@ def plan(out: Outgoing, sha256: str, shown: str, files: list[str]) -> Plan:
         noun=out.noun,
         recipients=out.recipients,
         addresses=out.envelope,
+        subject=out.subject,
         message=out.message,
         sha256=sha256,
         shown=shown,

@@ -471,6 +471,7 @@ _CARDS: dict[str, Card] = {
                 "addresses": ["to", "cc", "bcc"],
                 "ids": ["draft_id"],
                 "reported": ["{capture.plan.addresses}", "{capture.plan.files}", f".{SENT}/cur/"],
+                "left_out": ["subject={capture.plan.subject}", "body={capture.plan.message|body}"],
             },
             cls="destructive",
             risk="high",

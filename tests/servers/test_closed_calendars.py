@@ -94,7 +94,8 @@ def maildir(folder: Path) -> Path:
 
 def drafted(home: Path) -> None:
     """A draft that is there already."""
-    kept = "From: ann@example.com\nTo: bob@example.com\nSubject: CANARY\nMessage-ID: <d@x>\n\nCANARY 300k\n"
+    head = "Date: Fri, 20 Nov 2026 03:00:00 +0000\nMessage-ID: <d@x>\n"
+    kept = f"From: ann@example.com\nTo: bob@example.com\nSubject: CANARY\n{head}\nCANARY 300k\n"
     (home / ".Drafts" / "cur" / "7.canary.host:2,DS").write_text(kept)
 
 
@@ -252,6 +253,41 @@ async def test_a_mailbox_that_is_open_is_told_by_its_name(tmp_path: Path) -> Non
         assert "no mailbox Nowhere" in await ask("read_email", message_id=OPEN_ID, mailbox="Nowhere")
         assert await ask("search_emails", mailbox="HR") == "denied"
         assert await ask("read_email", message_id=CLOSED_ID, mailbox="HR") == "denied"
+
+
+async def test_a_rule_about_a_mail_sees_what_a_draft_says_of_itself(tmp_path: Path) -> None:
+    """Arguments of `send_draft` that are left out are sent as they were drafted."""
+    home = maildir(tmp_path)
+    drafted(home)
+
+    def closed(**said: str) -> Rule:
+        properties = {name: {"pattern": pattern} for name, pattern in said.items()}
+        schema = {"required": [*said], "properties": properties}
+        return Rule("closed", ("email.send_draft",), deny=True, schema=schema)
+
+    async with mailing(home, Post("localhost", 1, "none")) as gate:
+        for rule, args in (
+            (closed(body="^CANARY 300k$"), {}),
+            (closed(subject="^CANARY$"), {}),
+            (closed(subject="^CANARY$", body="300k"), {}),
+            (closed(subject="^CANARY$", body="300k"), {"subject": None}),
+            (closed(subject="^Other$", body="300k"), {"subject": "Other"}),
+            (closed(to="^bob@example[.]com$", subject="^CANARY$"), {}),
+            (closed(cc="^eve@example[.]com$", body="300k"), {"cc": "eve@example.com"}),
+            (Rule("closed", ("email.send_draft",), deny=True, texts=("300k",)), {}),
+        ):
+            seen = await Asker(gate, (rule,)).look("send_draft", draft_id=DRAFT, **args)
+            assert seen.decision
+            assert seen.decision.verdict is Verdict.DENY, (rule, args)
+            assert "body" not in seen.args
+        for rule, args in (
+            (closed(subject="^CANARY$"), {"subject": "Other"}),
+            (closed(body="300k"), {"body": "Nothing."}),
+            (closed(to="^eve@example[.]com$", subject="^CANARY$"), {}),
+        ):
+            seen = await Asker(gate, (rule,)).look("send_draft", draft_id=DRAFT, **args)
+            assert seen.decision
+            assert seen.decision.verdict is Verdict.TYPED, (rule, args)
 
 
 async def test_a_card_does_not_name_an_event_of_a_closed_calendar(tmp_path: Path) -> None:

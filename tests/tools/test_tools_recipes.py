@@ -148,6 +148,12 @@ def test_a_mistake_in_the_form_is_reported(where: str, value: Any, expected: str
         ("undo/1/args", {"path": "{args.where}"}, "which is no parameter"),
         ("drift/same", {"size": "{result.sha}"}, "`drift.same.size` is not in what read gives"),
         ("drift/tool", "look", "names the tool look"),
+        (
+            "targets",
+            {"left_out": ["pth={capture.before.text}"]},
+            "`targets` names `pth`, which is no parameter",
+        ),
+        ("targets", {"left_out": ["path={capture.after.text}"]}, "`targets.left_out`"),
     ],
 )
 def test_an_unknown_name_is_reported_when_the_recipe_is_loaded(where: str, value: Any, expected: str) -> None:

@@ -194,6 +194,7 @@ class TargetsSection(Section):
     found_in: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()
     reported_in: tuple[str, ...] = ()
     roots: dict[str, tuple[str, ...]] = Field(default_factory=dict)

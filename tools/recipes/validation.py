@@ -87,14 +87,21 @@ class _Validator:
         """Every target has to be an argument of the tool, and every report a template."""
         targets = self.recipe.targets or Targets()
         properties = _properties(self.tool_schemas.input_schema)
-        for name in (*targets.paths, *targets.looks, *targets.addresses, *targets.ids, *targets.nested):
+        left_out = [one.partition("=") for one in targets.left_out]
+        names = (*targets.paths, *targets.looks, *targets.addresses, *targets.ids, *targets.nested)
+        for name in (*names, *(name for name, _, _ in left_out)):
             if name.partition(".")[0].removesuffix("[]") not in properties:
                 yield f"`targets` names `{name}`, which is no parameter of the tool"
         for template in (one for one in targets.found if "{" in one):
             yield from self._template_problems("targets.found", template, [], with_result=True)
         for template in targets.below:
             yield from self._template_problems("targets.below", template, [], always_present=False)
-        for key, templates in (("reported", targets.reported), ("reported_in", targets.reported_in)):
+        told = tuple(template for _, _, template in left_out)
+        for key, templates in (
+            ("reported", targets.reported),
+            ("reported_in", targets.reported_in),
+            ("left_out", told),
+        ):
             for template in templates:
                 yield from self._template_problems(f"targets.{key}", template, captured)
         for place, one in enumerate(self.recipe.raises):
