@@ -20,6 +20,7 @@ from gate.arguments.named_paths import (
     with_paths,
 )
 from gate.arguments.nested_arguments import with_nested_arguments
+from gate.arguments.paths_together import PathsTogether
 from gate.arguments.text_or_list import in_other_form
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
@@ -31,7 +32,8 @@ class CallForms:
 
     `written`: those of `given` that have no argument at the place of another, or from a read.
     `relative`, `inner`: the same without the slashes that a path begins with. `named`: the paths among the arguments.
-    `holders`: what the files that it touches lie in, where an argument of its server's tools names that.
+    `paths`: those that stand for several arguments at once. `holders`: what the files that it touches lie in, where an
+    argument of its server's tools names that.
     """
 
     spec: ToolSpec
@@ -43,6 +45,7 @@ class CallForms:
     named: Sequence[str]
     holders: Sequence[str] = ()
     written: Sequence[Json] = ()
+    paths: PathsTogether = field(default_factory=PathsTogether)
     apart: FormsApart = field(default_factory=FormsApart)
 
     @classmethod
@@ -63,7 +66,8 @@ class CallForms:
         others = (form for one in given for form in argument_variants(targets, one, False, reports))
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
         named = paths_among(targets, given)
-        return cls(spec, given, [*given, *listed, *others], relative, reported, inner, named, held, written)
+        forms, together = [*given, *listed, *others], PathsTogether(targets, given)
+        return cls(spec, given, forms, relative, reported, inner, named, held, written, together)
 
     @property
     def every(self) -> list[Json]:
@@ -94,6 +98,16 @@ class CallForms:
         for one in self.given:
             for args in with_paths(one, targets.inside, told_apart(folded, texts, held)):
                 yield folded, args
+
+    def together(
+        self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
+    ) -> Iterator[tuple[Mapping[str, Json], Json]]:
+        """The arguments with paths in the place of several, each beside this schema; where these are too many, one
+        beside a schema that holds: what cannot be checked to its end counts as holding."""
+        if schema is None:
+            return
+        found = self.paths.held_against(schema, partial(told_apart, schema, texts), not spares_absolute)
+        yield from [({}, self.given[0])] if found is None else ((schema, args) for args in found)
 
     def with_ids(self, ids: Ids) -> list[CallForms]:
         """The same with their ids in the forms that these are compared in; none where they have none."""

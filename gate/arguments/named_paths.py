@@ -78,18 +78,19 @@ def with_paths(args: Mapping[str, Json], names: Sequence[str], paths: Sequence[s
         for some in (*([name] for name in names), *together):
             given: Json = args
             for name in some:
-                given = _with_path(given, steps_to(name), path)
+                given = with_path(given, steps_to(name), path)
             yield given
 
 
-def _with_path(value: Json, steps: Sequence[str], path: str) -> Json:
+def with_path(value: Json, steps: Sequence[str], path: str) -> Json:
+    """The value with a path at the end of these steps, in place of what is there."""
     if not steps:
         return [path] if isinstance(value, list) else path
     if steps[0] == "[]":
         items = value if isinstance(value, list) and value else [None]
-        return [_with_path(item, steps[1:], path) for item in items]
+        return [with_path(item, steps[1:], path) for item in items]
     inside = value if isinstance(value, Mapping) else {}
-    return {**inside, steps[0]: _with_path(inside.get(steps[0]), steps[1:], path)}
+    return {**inside, steps[0]: with_path(inside.get(steps[0]), steps[1:], path)}
 
 
 def told_apart(schema: Json, patterns: Sequence[str], texts: Collection[str]) -> list[str]:
@@ -155,6 +156,11 @@ def may_say(schema: Json, names: Collection[str]) -> bool:
         key in names or key in OF_ANY or (not key and isinstance(value, str) and value in names)
         for key, value in _said(schema)
     )
+
+
+def keys_of(schema: Json) -> frozenset[str]:
+    """The names that stand in a schema: its keywords, and those of the arguments that it is about."""
+    return frozenset(key for key, _ in _said(schema))
 
 
 def asks_for_list(schema: Json) -> bool:

@@ -349,11 +349,12 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     def is_about(rule: Rule) -> bool:
         if rule.as_given:
             return rule.holds_any(spec.full_name, forms.written, matches)
-        seen = forms.held_against(rule.schema, rule.texts, rule.spares_absolute_paths)
+        said = rule.schema, rule.texts, rule.spares_absolute_paths
         return (
-            rule.holds_any(spec.full_name, seen, matches)
+            rule.holds_any(spec.full_name, forms.held_against(*said), matches)
             or _holds_ids(rule, ids, with_ids, matches)
             or any(matches(schema, form) for schema, form in forms.inside(rule.schema, rule.texts))
+            or any(matches(schema, form) for schema, form in forms.together(*said))
         )
 
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]

@@ -1,0 +1,101 @@
+"""A rule about two paths of one call holds for each file of a folder that is moved or copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gate.arguments.canonical_targets import Root, Targets
+from gate.arguments.paths_together import MOST_TOGETHER
+from gate.rules.action import CallClass, Json, Verdict
+from gate.rules.policy import Policy, Rule, decide
+from gate.rules.tool import Recipe, ToolSpec, Trust
+from tests.cpu_time import seconds
+from tools.mcp.schema import problems
+
+LIMIT = 0.3  # seconds of processor time, as in tests/test_hostile_sizes.py
+ROOTS = (Root("files", ("/srv/files",)),)
+
+
+def matches(schema: Any, value: Json) -> bool:
+    return not problems(schema, value)
+
+
+def about(**said: Json) -> Rule:
+    properties = {name: {"pattern": one} if isinstance(one, str) else one for name, one in said.items()}
+    return Rule("two", ("files.*",), deny=True, schema={"required": [*said], "properties": properties})
+
+
+def copying(*told: str) -> ToolSpec:
+    targets = Targets(
+        paths=("source", "destination"), reported=("{capture.plan.touched}",), resolved_to=told, roots=ROOTS
+    )
+    recipe = Recipe(cls=CallClass.WRITE, targets=targets)
+    return ToolSpec("files", "copy", "Copy", "", {}, "d", trust=Trust.BUNDLED, recipe=recipe)
+
+
+def denied(rule: Rule, source: str, destination: str, *told: str) -> bool:
+    args = {"source": source, "destination": destination}
+    return decide(Policy("p", (rule,)), copying(*told), args, "C", matches).verdict is Verdict.DENY
+
+
+OUT = about(source="^hr/", destination="^public/")
+INSIDE = ("hr", "hr/pay.md", "public/hr", "public/hr/pay.md")
+ANYWHERE = about(source="(^|/)hr/", destination="(^|/)public/")
+
+
+@pytest.mark.parametrize("rule", [OUT, ANYWHERE])
+@pytest.mark.parametrize(("source", "destination"), [("hr", "public"), ("hr/", "public/"), (".", "public")])
+def test_a_rule_about_two_paths_holds_for_a_whole_folder(rule: Rule, source: str, destination: str) -> None:
+    assert denied(rule, source, destination, *INSIDE)
+
+
+@pytest.mark.parametrize("rule", [OUT, ANYWHERE])
+def test_it_holds_in_one_direction(rule: Rule) -> None:
+    assert not denied(rule, "public", "hr/new", "public", "public/a.md", "hr/new", "hr/new/a.md")
+    assert not denied(rule, "hr", "old", "hr", "hr/pay.md", "old/hr", "old/hr/pay.md")
+    assert not denied(rule, "a", "public", "a", "a/b.md", "public/a", "public/a/b.md")
+
+
+@pytest.mark.parametrize("rule", [OUT, ANYWHERE])
+def test_what_lies_below_neither_may_belong_to_each(rule: Rule) -> None:
+    """A link leads there, or the place of a new file is chosen by the tool."""
+    assert denied(rule, "link", "public", "hr/pay.md", "public/pay.md")
+    assert denied(rule, "hr", "link", "hr", "hr/pay.md", "public/hr/pay.md")
+
+
+def test_a_rule_about_all_fields_sees_two_paths() -> None:
+    schema = {"required": ["source", "destination"], "patternProperties": {"^source$": {"pattern": "^hr/"}}}
+    rule = Rule(
+        "x", ("files.*",), deny=True, schema={**schema, "additionalProperties": {"pattern": "^public/"}}
+    )
+    assert denied(rule, "hr", "public", *INSIDE)
+    assert not denied(rule, "hr", "old", "hr/pay.md", "old/pay.md")
+
+
+def test_a_rule_that_tells_more_paths_apart_than_are_held_against_it_holds() -> None:
+    names = [f"hr/{number}" for number in range(MOST_TOGETHER)]
+    rule = about(source={"enum": names}, destination={"enum": ["closed"]})
+    assert denied(rule, "hr", "public", *names)
+    assert not denied(rule, "old", "public", "old/a", "public/a")
+
+
+def test_a_folder_of_thousands_of_files_is_held_against_rules_about_two_paths_in_time() -> None:
+    rules = tuple(about(source=f"^hr{number}/.{{0,9}}x", destination="^public") for number in range(5))
+    told = [f"{top}/2026/a folder/file {number}.md" for number in range(1_000) for top in ("notes", "old")]
+    tool, args = copying(*told), {"source": "notes", "destination": "old"}
+    assert decide(Policy("p", rules), tool, args, "C", matches).verdict is Verdict.CONFIRM
+    assert seconds(lambda: decide(Policy("p", rules), tool, args, "C", matches), 3, LIMIT) < LIMIT
+
+
+def test_rules_that_tell_many_kinds_of_paths_apart_are_held_against_them_in_time() -> None:
+    names = [f"hr/{number}" for number in range(13)]
+    rules = tuple(
+        about(source={"enum": [*names, str(number)]}, destination={"const": "x"}) for number in range(5)
+    )
+    told = [*names, *(f"hr/more {number}" for number in range(1_000))]
+    tool, args = copying(*told), {"source": "hr", "destination": "old"}
+    run = lambda: decide(Policy("p", rules), tool, args, "C", matches)  # noqa: E731
+    assert run().verdict is Verdict.CONFIRM
+    assert seconds(run, 3, LIMIT) < LIMIT
