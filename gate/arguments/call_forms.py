@@ -87,6 +87,13 @@ class CallForms:
             yield from as_plain_path(self.spec, self.given, paths)
             yield from in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
 
+    def beside_schemas(
+        self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
+    ) -> Iterator[tuple[Mapping[str, Json], Json]]:
+        """Further forms that a rule with this schema and these texts sees, each with what it is held against."""
+        yield from self.inside(schema, texts)
+        yield from self.together(schema, texts, spares_absolute)
+
     def inside(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str]
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:

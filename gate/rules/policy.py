@@ -353,8 +353,7 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
         return (
             rule.holds_any(spec.full_name, forms.held_against(*said), matches)
             or _holds_ids(rule, ids, with_ids, matches)
-            or any(matches(schema, form) for schema, form in forms.inside(rule.schema, rule.texts))
-            or any(matches(schema, form) for schema, form in forms.together(*said))
+            or any(matches(schema, form) for schema, form in forms.beside_schemas(*said))
         )
 
     named = [rule for rule in (*policy.rules, *_recipe_rules(spec)) if rule.names(spec.full_name, args)]
