@@ -49,6 +49,11 @@ def loads(hint: Any, text: str) -> Any:
     return _codec(hint)[1](json.loads(restored(text)))
 
 
+def quoted(text: str) -> str:
+    """A text as it stands in what `dumps` wrote."""
+    return dumps(str, text)
+
+
 def args_in(proposal: str) -> tuple[str, str]:
     """The arguments in the text of a proposal, and those of before it was edited; to decode all of it takes long where
     its preview is. In quoted text a quotation mark stands behind a backslash, so a field's name is found nowhere else

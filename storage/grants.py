@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import chain
 from typing import Any, Protocol
 
-from sqlalchemy import CursorResult, Row, bindparam, exists, or_, select, true, update
+from sqlalchemy import CursorResult, Row, and_, bindparam, case, exists, func, or_, select, true, update
 
 from gate.rules.access import TokenKind
 from gate.rules.action import Action, Json, Session
 from gate.rules.action_states import State
-from gate.rules.canonical_json import stored_args
+from gate.rules.canonical_json import spelled, stored_args
 from gate.rules.confidence import is_of_its_kind
 from gate.rules.grant_ports import WORDS_OF_OTHERS, Past
 from gate.rules.grants import Grant
 from gate.rules.tool import Pin
 from storage import advisers
 from storage.api_tables import made, tokens
-from storage.codec import args_in
+from storage.codec import args_in, quoted
 from storage.columns import clock, unpacked
 from storage.grant_tables import STANDING, grants, taints
 from storage.row_macs import RowMacs
 from storage.rows import insert, loaded, plain
+from storage.sqlite_driver import SLOW
 from storage.tables import OF_A_TOOL, ORDER, RAN, actions, tool_pins, turns
 from storage.task_tables import tasks
 
 LATEST = 5  # earlier calls of a tool that are looked at
 MOST_LOOKED_AT = 200  # of a person's calls of one tool in one thread, for one just like another
+MOST_READ = 5  # of these, which have all that the one asked for has; each may be 1 MB long
 _OUTSIDE = (taints.c.session == bindparam("session"), taints.c.outside, taints.c.at >= bindparam("since"))
 _EARLIER = (
     select(actions.c.state, actions.c.proposal, *ORDER)
@@ -63,6 +64,21 @@ def to_grants(rows: Iterable[Row[Any]], seals: RowMacs) -> tuple[Grant, ...]:
 
 def _without(args: Mapping[str, Json], names: Collection[str]) -> Mapping[str, Json]:
     return {name: value for name, value in args.items() if name not in names}
+
+
+def _parts(action: Action, bound: Collection[str]) -> list[tuple[str, ...]]:
+    """What stands in a proposal with the same arguments but for the `bound` ones, each part in one of these spellings:
+    the arguments between two bound ones, which come in the order of their names."""
+    if not bound:
+        return [(f":{quoted(action.args.decode('ascii'))}",)]
+    args, runs = stored_args(action.args), [dict[str, Json]()]
+    for name in sorted({*args, *bound}):
+        if name in bound:
+            runs.append({})
+        else:
+            runs[-1][name] = args[name]
+    texts = [quoted(spelled(run))[2:-2] for run in runs if run]  # without the braces
+    return [(f"{text},", f"{text}}}") for text in texts]
 
 
 class Executing(Protocol):
@@ -108,14 +124,25 @@ class GrantsTx:
         names = ("session", "requester", "server", "tool")
         same = [actions.c[name] == getattr(action, name) for name in names]
         others = (actions.c.team == action.session.team, actions.c.id != action.id)
-        found = select(actions.c.proposal).where(*same, *others).limit(MOST_LOOKED_AT)
-        rows = (await self._tx.execute(found)).all()
-        asked = _without(stored_args(action.args), bound)
-        earlier = filter(
-            None, chain.from_iterable(args_in(row.proposal) for row in rows)
-        )  # not of private ones
-        again = any(_without(stored_args(args), bound) == asked for args in earlier)
-        return again or len(rows) == MOST_LOOKED_AT
+        alike = and_(true(), *(or_(*map(self._says, spellings)) for spellings in _parts(action, bound)))
+        found = select(case((alike, actions.c.id), else_="")).where(*same, *others).limit(MOST_LOOKED_AT)
+        ids = (await self._tx.execute(found.suffix_with(SLOW))).scalars().all()
+        maybe, asked = [*filter(None, ids)], _without(stored_args(action.args), bound)
+        if len(ids) == MOST_LOOKED_AT or len(maybe) > MOST_READ:
+            return True
+        for one in maybe:
+            proposal = (
+                await self._tx.execute(select(actions.c.proposal).where(actions.c.id == one))
+            ).scalar()
+            earlier = filter(None, args_in(proposal or ""))  # not of private ones
+            if any(_without(stored_args(args), bound) == asked for args in earlier):
+                return True
+        return False
+
+    def _says(self, text: str) -> Any:
+        """Whether this stands in a proposal, which is not read for that."""
+        place = func.instr if self._dialect == "sqlite" else func.strpos
+        return place(actions.c.proposal, text) > 0
 
     async def revoke(self, grant_id: str, user: str) -> bool:
         standing = (grants.c.id == grant_id, STANDING, grants.c.until > self._clock)

@@ -16,6 +16,7 @@ WRITE = "BEGIN IMMEDIATE"
 # Statements that are done in well under a millisecond. Others (a DELETE of very many old rows, DDL, PRAGMA) are not
 # carried out on the loop's own thread.
 FAST_STATEMENTS = ("SELECT", "INSERT", "UPDATE", "WITH")
+SLOW = "/* slow */"  # at the end of a statement that begins like those and goes over much
 
 
 class SingleTripCursor:
@@ -48,7 +49,8 @@ class SingleTripCursor:
         await self._done(sqlite3.Cursor.executemany, statement, parameters)
 
     async def _done(self, how: Callable[..., Any], statement: str, parameters: Any) -> None:
-        if self._connection.writes and statement.lstrip().startswith(FAST_STATEMENTS):
+        fast = statement.lstrip().startswith(FAST_STATEMENTS) and not statement.rstrip().endswith(SLOW)
+        if self._connection.writes and fast:
             # Nothing can make it wait now, and each trip would let others wait for the write lock longer.
             self._carry_out(how, statement, parameters)
         else:

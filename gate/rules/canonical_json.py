@@ -63,11 +63,16 @@ def canonical(args: Json) -> bytes:
     """
     _checked(args)
     try:
-        data = json.dumps(args, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        data = spelled(args)
     except (TypeError, ValueError):
         raise BadArguments("The arguments hold something that JSON cannot say.") from None
     _refuse_size(len(data))
     return data.encode("ascii")
+
+
+def spelled(value: Json) -> str:
+    """The one spelling of what `stored_args` gave. Raises TypeError or ValueError."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.action import CallClass, Session
+from gate.rules.action import Action, CallClass, Json, Preview, Session
 from gate.rules.action_states import State
+from gate.rules.canonical_json import canonical
 from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.grants import Grant, MatchKind, Pattern
+from storage.grants import MOST_READ, GrantsTx
 from storage.ledger import SqlLedger
+from storage.transaction import SqlTx
+from tests.storage.conftest import SEALS
 from tests.storage.samples import LATER, THREAD, action
 
 HERE = (Pattern("path", MatchKind.UNDER, "archive/"), Pattern("deep", MatchKind.IS, True))
@@ -156,3 +163,111 @@ async def test_a_tool_whose_latest_call_of_a_kind_went_wrong_is_not_known(
     async with ledger.begin() as tx:
         await tx.insert(action("a5", now + timedelta(seconds=4), state=State.SUCCEEDED))
     assert (await ledger.grants.past(action("a9"), now)).went_well
+
+
+@dataclass
+class Read:
+    """The transaction that it is made of; notes what is read in it."""
+
+    tx: SqlTx
+    rows: int = 0
+    characters: int = 0
+    token: str = ""
+
+    async def execute(self, statement: Any, values: Any = None) -> Any:
+        kept = (await self.tx.execute(statement, values)).freeze()
+        self.rows += len(kept.data)
+        self.characters += sum(len(str(value)) for row in kept.data for value in row)
+        return kept()
+
+
+AskedBefore = Callable[..., Awaitable[tuple[bool, Read]]]
+
+
+@pytest.fixture
+def asked_before(ledger: SqlLedger, engine: AsyncEngine) -> AskedBefore:
+    """Whether such a call was asked before, once these were, and what is read for that."""
+
+    async def ask(asked: Json, earlier: Sequence[Action], bound: Sequence[str] = ()) -> tuple[bool, Read]:
+        async with ledger.begin() as tx:
+            for one in earlier:
+                await tx.insert(one)
+            read = Read(tx)
+            grants = GrantsTx(read, engine.dialect.name, timedelta(0), SEALS)
+            return await grants.asked_before(action("new", args=canonical(asked)), bound), read
+
+    return ask
+
+
+def calls(*args: Json, **others: Any) -> list[Action]:
+    return [action(f"a{number}", args=canonical(one), **others) for number, one in enumerate(args)]
+
+
+async def test_earlier_calls_that_are_not_the_same_are_not_read(asked_before: AskedBefore) -> None:
+    large = {"preview": Preview("Move", "Move", (), "y" * 30_000), "capture": {"a": {"text": "z" * 9_000}}}
+    earlier = calls(*({"n": n, "list": [[n]] * 500} for n in range(150)), **large)
+    again, read = await asked_before({"n": 500, "list": [[0]] * 500}, earlier)
+    assert not again
+    assert (read.rows, read.characters) == (150, 0)
+
+
+async def test_of_earlier_calls_with_one_that_is_the_same_that_one_is_read(asked_before: AskedBefore) -> None:
+    again, read = await asked_before({"n": 7}, calls(*({"n": n} for n in range(100))))
+    assert again
+    assert read.rows == 101
+    assert read.characters < 2_000
+
+
+STRANGE = {"a": 'a "quoted" \\ word\n', "ä": "\x00\x1b\U0001f600", "n": [1, 1.5, True, None, {"b": {}}]}
+
+
+@pytest.mark.parametrize("bound", [(), ("sha",), ("a", "zz"), ("b", "o", "sha")])
+@pytest.mark.parametrize("edited", [False, True])
+async def test_the_same_arguments_are_found_again_beside_what_was_bound(
+    asked_before: AskedBefore, bound: Sequence[str], edited: bool
+) -> None:
+    then, now = (STRANGE | dict.fromkeys(bound, value) for value in ("then", "now"))
+    made = calls({"other": 1})[0] if edited else calls(then)[0]
+    if edited:
+        source = replace(made.proposal.source, proposed=canonical(then).decode())
+        made = replace(made, proposal=replace(made.proposal, source=source))
+    assert (await asked_before(now, [made], bound))[0]
+    unbound = {name: value for name, value in STRANGE.items() if name not in bound}
+    assert (await asked_before(unbound, [], bound))[0]
+    assert not (await asked_before(unbound | {"n": []}, [], bound))[0]
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        {"id": 12, "sha": "s"},
+        {"id": 1, "ref": "r", "sha": "s"},
+        {"sha": "s"},
+        {"inner": {"id": 1, "sha": "s"}},
+        {"id": 1, "sha": "s", "title": "t"},
+        {"id": "1", "sha": "s"},
+    ],
+)
+async def test_other_arguments_are_not_the_same_beside_what_is_bound(
+    asked_before: AskedBefore, earlier: Json
+) -> None:
+    again, _ = await asked_before({"id": 1, "sha": "now"}, calls(earlier), ["sha"])
+    assert not again
+
+
+async def test_more_calls_that_may_be_the_same_than_are_read_count_as_the_same(
+    asked_before: AskedBefore,
+) -> None:
+    alike = [{"id": 1, "ref": str(number), "sha": "s"} for number in range(MOST_READ + 1)]
+    asked = {"id": 1, "sha": "now"}
+    assert not (await asked_before(asked, calls(*alike[:-1]), ["sha"]))[0]
+    last = replace(calls(alike[-1])[0], id="last")
+    again, read = await asked_before(asked, [last], ["sha"])
+    assert again
+    assert read.rows == MOST_READ + 1
+
+
+async def test_more_calls_than_are_looked_at_count_as_the_same(asked_before: AskedBefore) -> None:
+    again, read = await asked_before({"id": "x"}, calls(*({"id": n} for n in range(200))))
+    assert again
+    assert read.rows == 200

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import column, select, table, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from storage.database import open_engine, reading
-from storage.sqlite_driver import SingleTripConnection
+from storage.sqlite_driver import SLOW, SingleTripConnection
 
 
 @pytest.fixture
@@ -58,6 +58,16 @@ async def test_nothing_that_holds_the_lock_goes_to_the_thread_but_to_get_it_to_c
         assert await line.scalar(text("SELECT count(*) FROM kept")) == 1
     assert trips == ["BEGIN", "DELETE", "commit"]
     assert await kept(sqlite) == ["a"]
+
+
+async def test_what_goes_over_much_goes_to_the_thread_also_where_it_holds_the_lock(
+    sqlite: AsyncEngine, trips: list[str]
+) -> None:
+    async with sqlite.begin() as line:
+        await line.execute(text("INSERT INTO kept VALUES ('a')"))
+        names = select(column("name")).select_from(table("kept")).limit(5).suffix_with(SLOW)
+        assert (await line.scalars(names)).all() == ["a"]
+    assert trips == ["BEGIN", "SELECT", "commit"]
 
 
 async def test_what_changes_the_tables_or_asks_about_them_does_not_hold_up_the_loop(
