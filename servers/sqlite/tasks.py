@@ -96,8 +96,8 @@ class Done:
 
 @dataclass(frozen=True)
 class Tried:
-    """The rows that a change would touch, whether they could be put back exactly, and the tables that it changes, or
-    that triggers read for it."""
+    """The rows that a change would touch, whether they could be put back exactly, and the tables that it changes,
+    that triggers read for it, or whose search index they change."""
 
     touched: list[Touched]
     back: bool
