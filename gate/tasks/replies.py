@@ -34,7 +34,7 @@ from gate.rules.planner_port import (
     Turn,
     as_told,
 )
-from gate.rules.plans import SMALL, with_failure
+from gate.rules.plans import SMALL, asks_each, with_failure
 from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
@@ -87,8 +87,8 @@ def within_limits(world: World, reply: Reply) -> Reply:
 
 def with_reply_steps(world: World, task: Task, turn: Turn, index: int, reply: Reply) -> Plan | None:
     """The task's plan with the calls of the reply at `index` as its newest steps; as it is where the reply calls for
-    nothing, or they are there already. None comes after another, and several may share a card; but in the mode
-    `manual`, which waits after every step, each comes after the one before it."""
+    nothing, or they are there already. None comes after another, and several may share a card where not each is
+    to ask for itself; but in the mode `manual`, which waits after every step, each comes after the one before it."""
     plan = task.plan
     if not isinstance(reply, Propose) or turn.mode is not Mode.ACT or is_lookup(reply):
         return plan
@@ -96,7 +96,8 @@ def with_reply_steps(world: World, task: Task, turn: Turn, index: int, reply: Re
         return plan
     before = plan or Plan(0, ())
     manual = task.switches.approval_mode == ApprovalMode.MANUAL
-    shared = {} if manual else card_groups(world, turn, index, reply.calls, tried_tools(before.steps))
+    alone = manual or asks_each(task)
+    shared = {} if alone else card_groups(world, turn, index, reply.calls, tried_tools(before.steps))
     new: list[Step] = []
     for place, call in enumerate(reply.calls):
         after = (new[-1].id,) if manual and new else ()

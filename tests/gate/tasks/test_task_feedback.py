@@ -154,6 +154,25 @@ async def test_a_call_of_unknown_outcome_asks_for_itself_after_start_over(stage:
     assert (await waiting(stage)).step == "s1"
 
 
+@pytest.mark.parametrize("first", ["simple", "planned"])
+async def test_a_call_of_unknown_outcome_shares_no_card_after_start_over(stage: Scene, first: str):
+    """*Confirm all* made it a second time together with others."""
+    stage.desk.behave = "breaks the line"
+    if first == "simple":
+        task = await written(stage)
+    else:
+        task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+        stage.desk.behave = "well"
+        assert (await pressed(stage, control.skip_step, on_pause(task))).ok
+    stage.desk.behave = "well"
+    other = Call("desk", "write", {"path": "c.md", "content": "new"})
+    stage.planner.script[:] = [Propose((*WRITE.calls, other))]
+    assert (await feedback.start_over(stage.world, press(await newest(stage)))).ok
+    await stage.play()
+    waits = await stage.ledger.pending(TEAM)
+    assert [(action.group, action.step != "") for action in waits] == [("", True), ("", True)]
+
+
 async def test_what_is_known_to_be_done_does_not_change_what_start_over_asks(stage: Scene):
     task = await approved(stage, await planned(stage, write("a.md"), write("b.md")))
     stage.planner.script[:] = [proposes(write("c.md"), write("d.md"))]
