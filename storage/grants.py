@@ -30,7 +30,10 @@ from storage.task_tables import tasks
 
 LATEST = 5  # earlier calls of a tool that are looked at
 MOST_LOOKED_AT = 200  # of a person's calls of one tool in one thread, for one just like another
-MOST_READ = 5  # of these, which have all that the one asked for has; each may be 1 MB long
+MOST_READ = 2_000_000  # characters of these, of which all have what the one asked for has
+MOST_PARTS = 20  # of its arguments that are looked for in the others
+MARK = "\0number"
+IN_PLACE = quoted(spelled(MARK))[1:-1]  # as it stands in a text that holds JSON
 _OUTSIDE = (taints.c.session == bindparam("session"), taints.c.outside, taints.c.at >= bindparam("since"))
 _EARLIER = (
     select(actions.c.state, actions.c.proposal, *ORDER)
@@ -66,19 +69,28 @@ def _without(args: Mapping[str, Json], names: Collection[str]) -> Mapping[str, J
     return {name: value for name, value in args.items() if name not in names}
 
 
-def _parts(action: Action, bound: Collection[str]) -> list[tuple[str, ...]]:
-    """What stands in a proposal with the same arguments but for the `bound` ones, each part in one of these spellings:
-    the arguments between two bound ones, which come in the order of their names."""
-    if not bound:
-        return [(f":{quoted(action.args.decode('ascii'))}",)]
+def _parts(action: Action, bound: Collection[str]) -> list[str]:
+    """What stands in a proposal with the same arguments but for the `bound` ones, which come in the order of their
+    names: what is between these, and between numbers, which have several spellings (5 and 5.0). Of many parts the
+    longest."""
     args, runs = stored_args(action.args), [dict[str, Json]()]
     for name in sorted({*args, *bound}):
         if name in bound:
             runs.append({})
         else:
-            runs[-1][name] = args[name]
-    texts = [quoted(spelled(run))[2:-2] for run in runs if run]  # without the braces
-    return [(f"{text},", f"{text}}}") for text in texts]
+            runs[-1][name] = _without_numbers(args[name])
+    texts = (quoted(spelled(run))[2:-2] for run in runs if run)  # without the braces
+    parts = dict.fromkeys(part for text in texts for part in text.split(IN_PLACE))
+    return sorted(parts, key=len, reverse=True)[:MOST_PARTS]
+
+
+def _without_numbers(value: Json) -> Json:
+    """The value with a mark in the place of each number."""
+    if isinstance(value, dict):
+        return {name: _without_numbers(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_numbers(one) for one in value]
+    return MARK if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 class Executing(Protocol):
@@ -124,13 +136,14 @@ class GrantsTx:
         names = ("session", "requester", "server", "tool")
         same = [actions.c[name] == getattr(action, name) for name in names]
         others = (actions.c.team == action.session.team, actions.c.id != action.id)
-        alike = and_(true(), *(or_(*map(self._says, spellings)) for spellings in _parts(action, bound)))
-        found = select(case((alike, actions.c.id), else_="")).where(*same, *others).limit(MOST_LOOKED_AT)
-        ids = (await self._tx.execute(found.suffix_with(SLOW))).scalars().all()
-        maybe, asked = [*filter(None, ids)], _without(stored_args(action.args), bound)
-        if len(ids) == MOST_LOOKED_AT or len(maybe) > MOST_READ:
+        alike = and_(true(), *map(self._says, _parts(action, bound)))
+        size = case((alike, func.length(actions.c.proposal)), else_=0)
+        found = select(actions.c.id, size.label("size")).where(*same, *others).limit(MOST_LOOKED_AT)
+        rows = (await self._tx.execute(found.suffix_with(SLOW))).all()
+        if len(rows) == MOST_LOOKED_AT or sum(row.size for row in rows) > MOST_READ:
             return True
-        for one in maybe:
+        asked = _without(stored_args(action.args), bound)
+        for one in (row.id for row in rows if row.size):
             proposal = (
                 await self._tx.execute(select(actions.c.proposal).where(actions.c.id == one))
             ).scalar()
