@@ -127,7 +127,7 @@ async def _under_names(world: World, call: MadeCall, targets: Targets, answer: A
     if not (gated and call.is_confirmed):
         return gated
     about = {id(rule) for rule in matching_rules(world.policy, call.spec, call.args, matching(world))}
-    beyond = not_asked_by_word(targets, answer.structured, call.args)
+    beyond = frozenset(await in_slices(world, not_asked_by_word(targets, answer.structured, call.args)))
     return [one for one in gated if id(one[1]) not in about or fold(one[0]) in beyond]
 
 
