@@ -6,10 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from gate.arguments.canonical_targets import argument_variants, held_in, reported_forms, without_roots
+from gate.arguments.canonical_targets import (
+    argument_variants,
+    held_in,
+    reported_forms,
+    steps_to,
+    without_roots,
+)
 from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import in_any_letters, seen_forms
 from gate.arguments.identifiers import Ids, ids_in_lists
+from gate.arguments.inside_work import InsideWork, says_of
 from gate.arguments.left_out import with_left_out
 from gate.arguments.named_paths import (
     as_arguments,
@@ -33,7 +40,7 @@ class CallForms:
     `written`: those of `given` that have no argument at the place of another, or from a read.
     `relative`, `inner`: the same without the slashes that a path begins with. `named`: the paths among the arguments.
     `paths`: those that stand for several arguments at once. `holders`: what the files that it touches lie in, where an
-    argument of its server's tools names that.
+    argument of its server's tools names that. `work`: what it takes to hold rules against these.
     """
 
     spec: ToolSpec
@@ -47,6 +54,7 @@ class CallForms:
     written: Sequence[Json] = ()
     paths: PathsTogether = field(default_factory=PathsTogether)
     apart: FormsApart = field(default_factory=FormsApart)
+    work: InsideWork = field(default_factory=InsideWork)
 
     @classmethod
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
@@ -97,13 +105,19 @@ class CallForms:
     def inside(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str]
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
-        """The arguments with each holder where it is named, each beside this schema as it is held against that."""
+        """The arguments with each holder where it is named, each beside this schema as it is held against that; none
+        once it is more work than is done for one call. Where the schema says nothing of a name, nothing is put."""
         targets = self.spec.recipe.targets
         if schema is None or targets is None or not self.holders:
             return
-        folded, held = in_any_letters(schema, targets.inside), seen_forms(self.holders, texts)
+        folded = in_any_letters(schema, targets.inside)
+        places = [name for name in targets.inside if says_of(folded, steps_to(name)[0])]
+        held = told_apart(folded, texts, seen_forms(self.holders, texts)) if places else []
+        copies = len(held) * (len(places) + (len(places) > 1))
+        if self.work.is_over_with(folded, self.given, copies):
+            return
         for one in self.given:
-            for args in with_paths(one, targets.inside, told_apart(folded, texts, held)):
+            for args in with_paths(one, places, held) if held else [one]:
                 yield folded, args
 
     def together(

@@ -130,6 +130,9 @@ class Rule:
 
 # In place of those that only gate, where there is more text than is searched for them
 UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
+BEYOND_HOLDERS = Rule(
+    "more than is held against what files lie in", ("*",)
+)  # of which nobody says what it needs
 # Where nobody knows what the arguments say; where a rule wants more than the phrase that these ask for, it is refused
 BEYOND_SEARCH = Rule("more than is searched", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 BEYOND_SCHEMAS = Rule("more than schemas see", ("*",))  # which asks for nothing by itself
@@ -242,10 +245,6 @@ def _stricter(found: Found, more: Found) -> Found:
     return more if CLASS_ORDER.index(more[0]) > CLASS_ORDER.index(found[0]) else found
 
 
-def _strictest(values: Iterable[CallClass]) -> CallClass:
-    return max(values, key=CLASS_ORDER.index)
-
-
 def decide(
     policy: Policy,
     spec: ToolSpec,
@@ -299,6 +298,8 @@ def decide(
 def _what_is_unclear(policy: Policy, spec: ToolSpec, rules: Sequence[Rule]) -> tuple[str, str] | None:
     """Why rules cannot be held against the arguments, where one that wants more than a phrase may be about these."""
     others = () if any(one.deny for one in rules) else policy.rules
+    if others and BEYOND_HOLDERS in rules:
+        return TOO_MANY
     asking = [one for one in others if one.asks_more_than_a_phrase and one.names(spec.full_name)]
     return next(filter(None, (_why_unclear(one) for one in rules if any(map(one.may_hide, asking)))), None)
 
@@ -367,6 +368,7 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     words_inside = [*texts_of(words_beside(spec.recipe.targets, args))]
     found |= found_patterns(_patterns(rule for rule in others if not rule.always), words_inside)
     holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
+    holding += [BEYOND_HOLDERS] if forms.work.is_over else []
     holding += [UNSEARCHED] if bounded and len(first) < len(texts) else []
     beyond = any(rule.schema for rule in others) and has_names_beyond(spec.recipe.targets, args)
     if beyond or too_many_ids(spec.recipe.names_of_lists, args):
@@ -439,7 +441,7 @@ def _classify(spec: ToolSpec, rules: Sequence[Rule]) -> tuple[CallClass, str, st
     if not stated or spec.unread:
         cls, reason, rule = _by_name(spec, rules)
         if stated:  # a lowered class was given to another definition
-            return _strictest([cls, *(r.cls for r in stated if r.cls)]), reason, rule
+            return max([cls, *(r.cls for r in stated if r.cls)], key=CLASS_ORDER.index), reason, rule
         return cls, reason, rule
     exact = [r for r in stated if spec.full_name in r.tools] or stated
     best = max(exact, key=lambda r: CLASS_ORDER.index(r.cls or CallClass.READ))
@@ -488,12 +490,8 @@ def _in_brackets(rule: Rule) -> str:
 
 
 def _risk(spec: ToolSpec, cls: CallClass, rules: Sequence[Rule], asked: Risk | None) -> Risk:
-    candidates = [RISK_OF[cls], *(r.risk for r in rules if r.risk)]
-    if spec.recipe.risk:
-        candidates.append(spec.recipe.risk)
-    if asked:
-        candidates.append(asked)
-    return max(candidates, key=RISK_ORDER.index)
+    candidates = (RISK_OF[cls], *(r.risk for r in rules), spec.recipe.risk, asked)
+    return max(filter(None, candidates), key=RISK_ORDER.index)
 
 
 def _approvers(rules: Sequence[Rule]) -> Approvers:
