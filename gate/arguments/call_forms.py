@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from gate.arguments.canonical_targets import (
     argument_variants,
@@ -19,6 +18,7 @@ from gate.arguments.identifiers import Ids, ids_in_lists
 from gate.arguments.inside_work import InsideWork, says_of
 from gate.arguments.left_out import with_left_out
 from gate.arguments.named_paths import (
+    TextsApart,
     as_arguments,
     as_plain_path,
     asks_for_list,
@@ -27,8 +27,8 @@ from gate.arguments.named_paths import (
     with_paths,
 )
 from gate.arguments.nested_arguments import with_nested_arguments
-from gate.arguments.paths_together import PathsTogether
-from gate.arguments.text_or_list import in_other_form
+from gate.arguments.paths_together import MOST_TOGETHER, PathsTogether
+from gate.arguments.text_or_list import in_other_form, texts_of_both
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
@@ -55,6 +55,7 @@ class CallForms:
     paths: PathsTogether = field(default_factory=PathsTogether)
     apart: FormsApart = field(default_factory=FormsApart)
     work: InsideWork = field(default_factory=InsideWork)
+    rules: dict[tuple[int, tuple[str, ...]], TextsApart] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
@@ -87,13 +88,34 @@ class CallForms:
         """Those that a rule with this schema and these texts sees, one of each kind that it tells apart."""
         forms = self.forms if spares_absolute else self.every
         yield from self.apart.longest_of_each(schema, texts, forms)
-        told = self.reported if spares_absolute else [*self.reported, *self.inner]
-        if schema:
-            yield from as_arguments(self.spec, self.given, told_apart(schema, texts, told))
-            named = self.named if spares_absolute else [*self.named, *without_roots(self.named)]
-            paths, apart = told_apart(schema, texts, [*told, *named]), partial(told_apart, schema, texts)
-            yield from as_plain_path(self.spec, self.given, paths)
-            yield from in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
+        if not schema or self._are_too_many(schema, texts, spares_absolute):
+            return
+        apart = self._texts_apart(schema, texts)
+        told, named = self._told(spares_absolute)
+        yield from as_arguments(self.spec, self.given, apart.firsts(told))
+        paths = apart.firsts((*told, *named))
+        yield from as_plain_path(self.spec, self.given, paths)
+        yield from in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
+
+    def _told(self, spares_absolute: bool) -> tuple[Sequence[str], Sequence[str]]:
+        """What was reported, and the paths among the arguments, as such a rule sees them."""
+        if spares_absolute:
+            return self.reported, self.named
+        return (*self.reported, *self.inner), (*self.named, *without_roots(self.named))
+
+    def _are_too_many(self, schema: Json, texts: Sequence[str], spares_absolute: bool) -> bool:
+        """Whether the rule tells more texts apart than are put in the place of others."""
+        told, named = self._told(spares_absolute)
+        both = texts_of_both(self.spec, self.given)
+        kinds = self._texts_apart(schema, texts).firsts((*told, *named, *both))
+        return len(self.given) * len(kinds) > MOST_TOGETHER
+
+    def _texts_apart(self, schema: Json, texts: Sequence[str]) -> TextsApart:
+        """What a rule tells apart."""
+        key = id(schema), tuple(texts)  # of a schema that is kept, so that nothing else gets its id
+        if key not in self.rules:
+            self.rules[key] = TextsApart(schema, texts)
+        return self.rules[key]
 
     def beside_schemas(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
@@ -101,6 +123,8 @@ class CallForms:
         """Further forms that a rule with this schema and these texts sees, each with what it is held against."""
         yield from self.inside(schema, texts)
         yield from self.together(schema, texts, spares_absolute)
+        if schema and self._are_too_many(schema, texts, spares_absolute):
+            yield {}, self.given[0]  # what cannot be checked to its end counts as holding
 
     def inside(
         self, schema: Mapping[str, Json] | None, texts: Sequence[str]
@@ -127,7 +151,8 @@ class CallForms:
         beside a schema that holds: what cannot be checked to its end counts as holding."""
         if schema is None:
             return
-        found = self.paths.held_against(schema, partial(told_apart, schema, texts), not spares_absolute)
+        apart = self._texts_apart(schema, texts)
+        found = self.paths.held_against(schema, apart.firsts, not spares_absolute)
         yield from [({}, self.given[0])] if found is None else ((schema, args) for args in found)
 
     def with_ids(self, ids: Ids) -> list[CallForms]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gate.arguments.canonical_targets import Root, Targets
+from gate.arguments.named_paths import TextsApart
 from gate.arguments.paths_together import MOST_TOGETHER
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.policy import Policy, Rule, decide
@@ -99,3 +100,37 @@ def test_rules_that_tell_many_kinds_of_paths_apart_are_held_against_them_in_time
     run = lambda: decide(Policy("p", rules), tool, args, "C", matches)  # noqa: E731
     assert run().verdict is Verdict.CONFIRM
     assert seconds(run, 3, LIMIT) < LIMIT
+
+
+def test_of_more_paths_than_are_put_in_the_place_of_others_a_rule_counts_as_holding() -> None:
+    """Each was put beside all of them, so that a rule with `uniqueItems` took minutes for 6,000."""
+    targets = Targets(looks=("paths",))
+    look = ToolSpec(
+        "files", "describe", "Look", "", {}, "d", trust=Trust.BUNDLED, recipe=Recipe(targets=targets)
+    )
+    twice = {"required": ["paths"], "not": {"properties": {"paths": {"uniqueItems": True}}}}
+    policy, checks = Policy("p", (Rule("twice", ("files.*",), deny=True, schema=twice),)), [0]
+
+    def counted(schema: Any, value: Json) -> bool:
+        checks[0] += 1
+        return not problems(schema, value)
+
+    few = {"paths": [f"a{number}" for number in range(40)]}
+    assert decide(policy, look, few, "C", counted).verdict is not Verdict.DENY
+    many = {"paths": [f"a{number}" for number in range(1_500)]}
+    assert decide(policy, look, many, "C", counted).verdict is Verdict.DENY
+    assert checks[0] < MOST_TOGETHER
+
+
+def test_each_text_is_looked_at_once_for_a_rule() -> None:
+    seen: list[str] = []
+
+    def kind(text: str) -> bool:
+        seen.append(text)
+        return text.startswith("a")
+
+    apart = TextsApart(None, ())
+    apart._kind = kind
+    assert apart.firsts(["a1", "a2", "b1"]) == ["a1", "b1"]
+    assert apart.firsts(["b2", "b1", "a2"]) == ["b2", "a2"]
+    assert seen == ["a1", "a2", "b1", "b2"]
