@@ -101,6 +101,19 @@ async def test_one_agent_leaves_its_person_half_of_their_slots() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def test_people_take_turns_however_many_agents_they_have() -> None:
+    slots, got = FairSlots(1, 1, by_person=True), list[str]()
+    tasks = [one for name in ("ben:1", "ben:2", "ben:3", "ben") for one in acquire_all(slots, name, 2, got)]
+    await _run_waiting_tasks()
+    tasks += acquire_all(slots, "ann", 3, got)
+    for _ in range(10):
+        await _run_waiting_tasks()
+        slots.release(got[-1][:-1])
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert got[1:6] == ["ben:11", "ann0", "ben:20", "ann1", "ben:30"]
+    assert len(got) == 11
+
+
 async def test_a_request_beyond_the_queue_of_an_owner_is_refused_and_other_owners_wait() -> None:
     slots, got = FairSlots(1, 1, max_waiting=2), list[str]()
     tasks = acquire_all(slots, "ann", 3, got)

@@ -156,9 +156,9 @@ class FairSlots:
     """`slots` at once, at most `per_owner` of them for one owner (any string). For one event loop. `by_person`: for one
     person with their agents together, and half as many for one of these (`gate.rules.jobs.OWNER`).
 
-    A slot that becomes free goes to the owner who has waited for a turn the longest, not to the oldest request:
-    owners take turns, and the requests of each keep their order. With `max_waiting`, an owner's further requests are
-    refused.
+    A slot that becomes free goes to the owner who has waited for a turn the longest, not to the oldest request: owners
+    (with `by_person` people) take turns, and the requests of each keep their order. With `max_waiting`, an owner's
+    further requests are refused.
     """
 
     def __init__(
@@ -205,16 +205,23 @@ class FairSlots:
 
     def _fill(self) -> None:
         while self.free > 0 and (owner := self._next_owner()) is not None:
-            queue = self._queues.pop(owner)
+            queue = self._queues[owner]
             first = queue.popleft()
-            if queue:
-                self._queues[owner] = queue  # at the end: the other owners come first
+            self._to_the_end(owner)
+            if not queue:
+                del self._queues[owner]
             if not first.done():  # else it was cancelled and has not run since
                 self._taken[owner] += 1
                 first.set_result(None)
 
     def _next_owner(self) -> str | None:
         return next(filter(self._has_share, self._queues), None)
+
+    def _to_the_end(self, owner: str) -> None:
+        """The others come first; with `by_person`, before all of this person, of whose own the next comes first."""
+        same = [one for one in self._queues if self._by_person and person_of(one) == person_of(owner)]
+        for one in (*(one for one in same if one != owner), owner):
+            self._queues[one] = self._queues.pop(one)
 
     def _has_share(self, owner: str) -> bool:
         """Whether this owner may have one more."""
