@@ -20,6 +20,7 @@ from gate.rules.gated_files import (
     gated_named_holders,
     gated_words,
 )
+from gate.rules.jobs import OWNER, person_of
 from gate.rules.policy import Matches, Policy, matching_rules
 from gate.rules.ports import World
 from gate.rules.tool import ToolSpec
@@ -98,10 +99,11 @@ async def told_gated(
 
 async def in_slices(world: World, work: Iterable[_T | None]) -> list[_T]:
     """What this work gives, other than None. Other work has its turn after each slice of it, also where much of this
-    kind is under way."""
+    kind is under way, of which each person has one slice after the other."""
     found, left, ended = list[_T](), iter(work), False
+    whose = f"slices of {person_of(OWNER.get())}"
     while not ended:
-        async with world.judging.slice:  # held until the next turn
+        async with world.judging.own(whose), world.judging.slice:  # held until the next turn
             begun, ended = world.clock.now(), True
             for one in left:
                 if one is not None:

@@ -21,6 +21,7 @@ from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.arguments.canonical_targets import LONGEST_REPORTED, Root, Targets
 from gate.rules.action import CallClass, Json, Session
 from gate.rules.always_gated import ALWAYS
+from gate.rules.jobs import for_owner, person_of
 from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
 from gate.rules.sampling import RECORD
@@ -150,17 +151,20 @@ async def test_files_are_not_counted_where_no_rule_keeps_any_from_being_read() -
     assert await without_gated_files(world(rules=Policy("p")), call, many) == many
 
 
+class Slow(SystemClock):
+    """By which any piece of work takes longer than a slice."""
+
+    def __init__(self) -> None:
+        self.begun = datetime(2026, 11, 28, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self.begun += 2 * SLICE
+        return self.begun
+
+
 async def test_of_many_such_works_at_once_one_has_a_slice_in_a_turn_of_the_loop() -> None:
     """Each of 24 had one, so that a click waited for 24 in each turn of the loop that it needs."""
-    turn, begun = 0, datetime(2026, 11, 28, tzinfo=UTC)
-
-    class Slow(SystemClock):
-        """By which any piece of work takes longer than a slice."""
-
-        def now(self) -> datetime:
-            nonlocal begun
-            begun += 2 * SLICE
-            return begun
+    turn = 0
 
     async def count_turns() -> None:
         nonlocal turn
@@ -179,3 +183,23 @@ async def test_of_many_such_works_at_once_one_has_a_slice_in_a_turn_of_the_loop(
     turns = Counter(one for each in found for one in each)
     assert turns.total() == 24 * 5
     assert max(turns.values()) == 1
+
+
+async def test_people_take_turns_at_such_slices_however_much_one_of_them_asks_for() -> None:
+    order: list[str] = []
+
+    def work(whose: str) -> Iterator[int]:
+        for number in range(5):
+            order.append(whose)
+            yield number
+
+    async def ask(whose: str) -> None:
+        with for_owner(whose):
+            await in_slices(world, work(person_of(whose)))
+
+    world: Any = SimpleNamespace(clock=Slow(), judging=JudgingTurns())
+    bens = [ask(f"ben:{number % 2}") for number in range(24)]
+    await asyncio.gather(*bens, ask("ann"))
+    first = order.index("ann")
+    assert first <= 3
+    assert order[first : first + 9].count("ann") == 5
