@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from gate.arguments.canonical_targets import (
     argument_variants,
@@ -18,6 +19,7 @@ from gate.arguments.identifiers import Ids, ids_in_lists
 from gate.arguments.inside_work import InsideWork, says_of
 from gate.arguments.left_out import with_left_out
 from gate.arguments.named_paths import (
+    PATH,
     TextsApart,
     as_arguments,
     as_plain_path,
@@ -91,11 +93,7 @@ class CallForms:
         if not schema or self._are_too_many(schema, texts, spares_absolute):
             return
         apart = self._texts_apart(schema, texts)
-        told, named = self._told(spares_absolute)
-        yield from as_arguments(self.spec, self.given, apart.firsts(told))
-        paths = apart.firsts((*told, *named))
-        yield from as_plain_path(self.spec, self.given, paths)
-        yield from in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
+        yield from as_arguments(self.spec, self.given, apart.firsts(self._told(spares_absolute)[0]))
 
     def _told(self, spares_absolute: bool) -> tuple[Sequence[str], Sequence[str]]:
         """What was reported, and the paths among the arguments, as such a rule sees them."""
@@ -121,16 +119,25 @@ class CallForms:
         self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
         """Further forms that a rule with this schema and these texts sees, each with what it is held against."""
-        yield from self.inside(schema, texts)
-        yield from self.together(schema, texts, spares_absolute)
-        if schema and self._are_too_many(schema, texts, spares_absolute):
+        if schema is None:
+            return
+        if self._are_too_many(schema, texts, spares_absolute):
             yield {}, self.given[0]  # what cannot be checked to its end counts as holding
+            return
+        apart = self._texts_apart(schema, texts)
+        paths = apart.firsts(chain(*self._told(spares_absolute)))
+        plain = [*as_plain_path(self.spec, self.given, paths)] if says_of(schema, PATH) else []
+        others = in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
+        yield from ((apart.of_texts, form) for form in (*plain, *others))
+        yield from self.inside(schema, texts, plain)
+        yield from self.together(schema, texts, spares_absolute)
 
     def inside(
-        self, schema: Mapping[str, Json] | None, texts: Sequence[str]
+        self, schema: Mapping[str, Json] | None, texts: Sequence[str], plain: Sequence[Json] = ()
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
-        """The arguments with each holder where it is named, each beside this schema as it is held against that; none
-        once it is more work than is done for one call. Where the schema says nothing of a name, nothing is put."""
+        """The arguments with each holder where it is named, also with one `path` that is `plain`, each beside this
+        schema as it is held against that; none once it is more work than is done for one call. Where the schema says
+        nothing of a name, nothing is put."""
         targets = self.spec.recipe.targets
         if schema is None or targets is None or not self.holders:
             return
@@ -138,9 +145,10 @@ class CallForms:
         places = [name for name in targets.inside if says_of(folded, steps_to(name)[0])]
         held = told_apart(folded, texts, seen_forms(self.holders, texts)) if places else []
         copies = len(held) * (len(places) + (len(places) > 1))
-        if self.work.is_over_with(folded, self.given, copies):
+        given = [*self.given, *(plain if held else ())]
+        if self.work.is_over_with(folded, given, copies):
             return
-        for one in self.given:
+        for one in given:
             for args in with_paths(one, places, held) if held else [one]:
                 yield folded, args
 

@@ -260,7 +260,8 @@ def held_in(targets: Targets | None, given: Sequence[Json]) -> tuple[str, ...]:
     if targets is None or not targets.inside:
         return ()
     paths = [path for one in given if isinstance(one, Mapping) for path in _lying(targets, one)[0]]
-    return (*holders(paths, targets.inside), *holder_forms(targets.resolved_in))
+    told = (form for name in targets.resolved_in for form in (name, *path_variants(name)))
+    return (*holders(paths, targets.inside), *holder_forms(told))
 
 
 def _arguments_of(targets: Targets) -> set[str]:

@@ -13,6 +13,12 @@ from gate.rules.tool import ToolSpec
 
 PATH = "path"
 JOINED = frozenset({"allOf", "anyOf"})  # of a schema
+# Keywords about lists, and those below which schemas stand by a name
+OF_LISTS = frozenset(
+    "items prefixItems additionalItems unevaluatedItems contains minContains maxContains minItems maxItems "
+    "uniqueItems".split()
+)
+BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 NEGATIONS = frozenset({"not", "if", "else", "oneOf"})
 # Keywords by which a schema is about arguments that it does not name
 OF_ANY = frozenset(
@@ -99,6 +105,7 @@ class TextsApart:
 
     def __init__(self, schema: Json, patterns: Sequence[str]) -> None:
         self.schema = schema
+        self.of_texts = about_lists_as_lists(schema)
         self._kind = kind_of(schema, patterns)
         self._known: dict[str, Hashable] = {}
 
@@ -111,6 +118,23 @@ class TextsApart:
                 kind = self._known[text] = self._kind(text)
             firsts.setdefault(kind, text)
         return [*firsts.values()]
+
+
+def about_lists_as_lists(schema: Json) -> Json:
+    """The schema, where what it says of lists (`minItems`) does not hold for a text, which is none, unless it spares
+    something by that: so that texts in the place of lists are held against what it says of texts alone."""
+    if isinstance(schema, list):
+        return [about_lists_as_lists(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {key: _lists_as_lists(key, value) for key, value in schema.items()}
+    return made if "type" in made or OF_LISTS.isdisjoint(made) else {**made, "type": "array"}
+
+
+def _lists_as_lists(key: str, value: Json) -> Json:
+    if key in BY_NAME and isinstance(value, Mapping):
+        return {name: about_lists_as_lists(one) for name, one in value.items()}
+    return value if key in NEGATIONS or key in ("const", "enum", "default") else about_lists_as_lists(value)
 
 
 def told_apart(schema: Json, patterns: Sequence[str], texts: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 
 from gate.arguments.canonical_targets import Targets, reported_forms, steps_to, touched, without_roots
-from gate.arguments.named_paths import keys_of, paths_among, with_path
+from gate.arguments.named_paths import PATH, keys_of, paths_among, with_path
 from gate.rules.action import Json
 
 MOST_TOGETHER = 200  # arguments of one rule, each of which takes up to 0.2 ms to be held against a schema
@@ -27,6 +27,8 @@ class PathsTogether:
         self.targets = targets or Targets()
         self.given = [one for one in given if isinstance(one, Mapping)]
         self.names = tuple(dict.fromkeys((*self.targets.paths, *self.targets.looks)))
+        # A rule about `path` is about each of them, whatever it is called.
+        self.asked = (*self.names, *(() if PATH in self.names else (PATH,)))
         self.forms: dict[str, list[str]] = {}  # by the name of the argument
 
     def held_against(self, schema: Json, apart: Apart, inner: bool) -> Iterator[Json] | None:
@@ -43,17 +45,19 @@ class PathsTogether:
 
     def _asked(self, schema: Json) -> list[str]:
         keys = keys_of(schema)
-        return [name for name in self.names if keys & OF_ANY_NAME or steps_to(name)[0] in keys]
+        return [name for name in self.asked if keys & OF_ANY_NAME or steps_to(name)[0] in keys]
 
     def _texts(self, name: str, inner: bool) -> list[str]:
         if name not in self.forms:
-            own = replace(self.targets, paths=(name,), looks=())
+            own = replace(self.targets, paths=(name,) if name in self.names else self.names, looks=())
             told = reported_forms(replace(own, resolved_to=self._belonging(name)))
             self.forms[name] = [*dict.fromkeys((*paths_among(own, self.given), *told))]
         return [*self.forms[name], *(without_roots(self.forms[name]) if inner else ())]
 
     def _belonging(self, name: str) -> tuple[str, ...]:
         """What was reported, but for what lies only below what other arguments say."""
+        if name not in self.names:
+            return self.targets.resolved_to
         folders = {one: self._folders(one) for one in self.names}
         return tuple(
             path

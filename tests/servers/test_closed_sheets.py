@@ -178,3 +178,27 @@ async def test_an_answer_too_long_to_name_its_sheets_is_not_given_under_a_rule_a
             assert "too long" in said
         elsewhere = Rule("elsewhere", ("data.*",), deny=True, schema=NAMED)
         assert "CANARY" in await Asker(gate, (elsewhere,))("diff_documents", **asked)
+
+
+async def test_a_rule_about_a_path_and_a_sheet_holds_where_the_path_is_called_otherwise(
+    tmp_path: Path,
+) -> None:
+    both = {"required": ["path", "sheet"], "properties": {"path": {"pattern": "^x"}, **NAMED["properties"]}}
+    async with sheets(tmp_path) as gate:
+        ask = Asker(gate, (Rule("both", ("*",), deny=True, schema=both),))
+        for name, refused in ((X, True), (OPEN, False), (ONE, False)):
+            seen = await ask.look("convert_format", source=name, destination="new.csv")
+            assert ((seen.decision and seen.decision.verdict) is not Verdict.CONFIRM) == refused, name
+
+
+@pytest.mark.parametrize(
+    "name", ["Salaries ", " Salaries", "Salaries\u00a0", "Sala\u200bries", "\uff33alaries"]
+)
+async def test_a_text_finds_a_sheet_with_signs_that_nobody_sees_also_where_it_is_written(
+    tmp_path: Path, name: str
+) -> None:
+    async with sheets(tmp_path) as gate:
+        (tmp_path / "sample" / "odd.xlsx").write_bytes(book(name))
+        ask = Asker(gate, (Rule("closed", ("document.*",), deny=True, texts=("^Salaries$",)),))
+        seen = await ask.look("convert_format", source="odd.xlsx", destination="new.csv")
+        assert (seen.decision and seen.decision.verdict) is not Verdict.CONFIRM

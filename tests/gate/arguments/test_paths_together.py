@@ -134,3 +134,13 @@ def test_each_text_is_looked_at_once_for_a_rule() -> None:
     assert apart.firsts(["a1", "a2", "b1"]) == ["a1", "b1"]
     assert apart.firsts(["b2", "b1", "a2"]) == ["b2", "a2"]
     assert seen == ["a1", "a2", "b1", "b2"]
+
+
+@pytest.mark.parametrize("destination", ["public", "public/"])
+def test_a_rule_about_a_path_and_another_argument_holds_whatever_the_tool_calls_the_path(
+    destination: str,
+) -> None:
+    both = about(path="^hr/", destination="^public/")
+    assert denied(both, "hr", destination, *INSIDE)
+    assert denied(both, "hr/pay.md", "public/n.md", "hr/pay.md", "public/n.md")
+    assert not denied(both, "open", destination, "open", "open/a.md", "public/open", "public/open/a.md")

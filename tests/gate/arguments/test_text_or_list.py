@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gate.arguments.canonical_targets import Targets
+from gate.arguments.named_paths import about_lists_as_lists
 from gate.arguments.text_or_list import names_of_both
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.policy import Policy, Rule, decide
@@ -97,3 +98,35 @@ def test_a_long_list_is_held_against_schemas_in_time() -> None:
     args = {"entry": [f"entry {number}" for number in range(4_000)]}
     assert decide(Policy("p", rules), PURGE, args, "C", matches).verdict is Verdict.CONFIRM
     assert seconds(lambda: decide(Policy("p", rules), PURGE, args, "C", matches), 3, LIMIT) < LIMIT
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"minItems": 20},
+        {"contains": {"pattern": "^hr/"}},
+        {"items": {"pattern": "^hr/"}},
+        {"allOf": [{"minItems": 20}]},
+        {"$ref": "#/$defs/many", "$defs": {"many": {"minItems": 20}}},
+    ],
+)
+def test_what_a_rule_says_of_lists_alone_does_not_hold_because_a_text_is_none(said: Json) -> None:
+    for tool, name in ((PURGE, "entry"), (LOOK, "places")):
+        assert not denied(tool, said, **{name: ["a", "b"]})
+    assert denied(PURGE, {"contains": {"pattern": "^hr/"}}, entry=["a", "hr/b"])
+    assert denied(LOOK, {"minItems": 2}, places=["a", "b"])
+
+
+def test_a_rule_that_spares_lists_still_sees_each_text_of_one() -> None:
+    spared = {"not": {"anyOf": [{"const": "public"}, {"type": "array", "minItems": 20}]}}
+    assert denied(PURGE, spared, entry=["hr"])
+
+
+def test_names_of_arguments_that_are_called_like_keywords_stay_as_they_are() -> None:
+    schema = {"properties": {"items": {"const": "a"}, "contains": {"minItems": 2}}, "required": ["items"]}
+    made = about_lists_as_lists(schema)
+    assert made == {
+        **schema,
+        "properties": {**schema["properties"], "contains": {"minItems": 2, "type": "array"}},
+    }
+    assert about_lists_as_lists({"const": {"items": []}}) == {"const": {"items": []}}
