@@ -49,7 +49,7 @@ MADE_OF = {
 # Who has fnmatch compile a pattern, and whose that is. Strangers' are read by gate/arguments/name_patterns.py.
 FNMATCH = {
     "bot/policy_file.py": "the operator's policy",
-    "gate/rules/policy.py": "the operator's policy",
+    "gate/rules/policy_rules.py": "the operator's policy",
     "gate/rules/reviews.py": "the operator's reviews",
     "servers/filesystem/listing.py": "a caller's: at most 200 characters, beside the loop",
     "tools/mcp/catalogue.py": "the operator's recipes",

@@ -16,7 +16,8 @@ from gate.arguments.secret_files import SECRET_FILE
 from gate.arguments.statements import DATABASE, SQL
 from gate.arguments.tool_names import words
 from gate.rules.action import CallClass, Json
-from gate.rules.policy import About, Rule
+from gate.rules.policy import Rule
+from gate.rules.policy_rules import About
 
 FILES = "file folder dir path document object blob"
 SHELLS = "shell bash command cmd exec terminal console process powershell script run"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from gate.arguments import command_tools
 from gate.arguments.call_forms import CallForms
@@ -20,8 +18,8 @@ from gate.arguments.canonical_targets import (
 )
 from gate.arguments.forms_apart import texts_of
 from gate.arguments.identifiers import Ids, too_many_ids
-from gate.arguments.named_paths import may_say, spares_absolute, spares_some
-from gate.arguments.pattern_search import MOST_SEARCHED, OF_ENDS, as_long_together, found_patterns, searching
+from gate.arguments.named_paths import spares_some
+from gate.arguments.pattern_search import MOST_SEARCHED, as_long_together, found_patterns
 from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.arguments.tool_names import words as words
 from gate.arguments.undeclared_arguments import undeclared_argument
@@ -36,11 +34,10 @@ from gate.rules.policy_reasons import (
     TOO_MANY,
     UNDECLARED,
 )
-from gate.rules.reviews import Phase, Review
+from gate.rules.policy_rules import Matches as Matches
+from gate.rules.policy_rules import Policy as Policy
+from gate.rules.policy_rules import Rule as Rule
 from gate.rules.tool import Hints, ToolSpec, Trust
-
-About = Callable[[str, Json], bool]
-Matches = Callable[[Mapping[str, Json], Json], bool]  # does the value keep this JSON Schema?
 
 CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DESTRUCTIVE)
 CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
@@ -50,114 +47,13 @@ RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = dict(zip(CLASS_ORDER, (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.HIGH), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of the operator's policy. Everything but `cls` and `known` can only make the answer stricter."""
-
-    name: str
-    tools: tuple[str, ...]  # patterns on "server.tool"
-    about: About | None = None  # or of whose full name and arguments this holds
-    cls: CallClass | None = None  # may lower: this is the operator speaking
-    known: CallClass | None = None  # of a tool so named of which its server says nothing; else only raises
-    at_least: CallClass | None = None
-    schema: Mapping[str, Json] | None = None  # holds only where the arguments keep this schema
-    texts: tuple[str, ...] = ()  # and where each of these patterns is found in some text among the arguments
-    risk: Risk | None = None
-    deny: bool = False
-    always: bool = False  # on the always-gate list
-    reads: bool = False  # and there also for reads of paths that have such a text
-    approvers: Approvers | None = None
-    channels: tuple[str, ...] = ()  # the only channels it may be used in
-    ttl: float | None = None  # seconds
-    private: bool = False
-    as_given: bool = False  # held against the arguments as they are written alone, as their server takes them
-    hides: tuple[str, ...] = ()  # the arguments that are not what they say then; empty: any
-
-    def names(self, full_name: str, args: Json = None) -> bool:
-        """Whether it is about calls of this tool; with arguments, also about this one because of their names."""
-        return _named(self.tools, full_name) or (self.about is not None and self.about(full_name, args))
-
-    def holds(self, full_name: str, args: Json, matches: Matches) -> bool:
-        """Whether this rule is about this call."""
-        return self.names(full_name, args) and self.fits(args, matches)
-
-    def fits(self, args: Json, matches: Matches) -> bool:
-        """Whether this rule is about a call with these arguments of a tool that it names."""
-        return all(any(map(searching(pattern), texts_of(args))) for pattern in self.texts) and (
-            self.schema is None or matches(self.schema, args)
-        )
-
-    def holds_any(self, full_name: str, forms: Iterable[Json], matches: Matches) -> bool:
-        """Whether it is about this call in one of these forms, in some of which each of its patterns is found."""
-        if self.schema is None and len(self.texts) <= 1:
-            return True
-        return any(self.holds(full_name, form, matches) for form in forms)
-
-    @property
-    def only_gates(self) -> bool:
-        """Whether it does nothing but put calls with such texts on the always-gate list, and searches all of them."""
-        least = CallClass.DESTRUCTIVE
-        gating = Rule(self.name, self.tools, self.about, always=True, at_least=least, texts=self.texts)
-        return self == gating and bool(self.texts) and OF_ENDS.keys().isdisjoint(self.texts)
-
-    @property
-    def spares_absolute_paths(self) -> bool:
-        """Whether it is about whatever does not lie below some absolute path."""
-        return self.schema is not None and spares_absolute(self.schema)
-
-    @property
-    def asks_more_than_a_phrase(self) -> bool:
-        """Whether it wants more than a typed phrase, because of what the arguments of a call say."""
-        stricter = self.deny or self.private or self.approvers is not None or bool(self.channels)
-        return stricter and (bool(self.texts) or self.schema is not None)
-
-    def may_hide(self, other: Rule) -> bool:
-        """Whether the arguments that this rule takes for something else are those that the other one is about."""
-        return not self.hides or may_say(other.schema, self.hides)
-
-    def keeps_from_reading(self, channel: str) -> bool:
-        """Whether a read that it is about, because of its arguments, is not simply answered in this channel."""
-        stricter = self.at_least not in (None, CallClass.READ) or self.deny or self.reads or self.private
-        elsewhere = bool(self.channels) and channel not in self.channels
-        return (stricter or elsewhere) and (bool(self.texts) or self.schema is not None)
-
-    def reaches(self, full_name: str, paths: Sequence[str]) -> bool:
-        """Whether this rule is about what a read finds at these paths."""
-        if not self.reads or not self.names(full_name):
-            return False
-        return any(any(map(searching(pattern), paths)) for pattern in self.texts)
-
-
 # In place of those that only gate, where there is more text than is searched for them
 UNSEARCHED = Rule("long commands", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
-BEYOND_HOLDERS = Rule(
-    "more than is held against what files lie in", ("*",)
-)  # of which nobody says what it needs
+# Where it is more work to hold rules against what files lie in; nobody says what that needs
+BEYOND_HOLDERS = Rule("more than is held against what files lie in", ("*",))
 # Where nobody knows what the arguments say; where a rule wants more than the phrase that these ask for, it is refused
 BEYOND_SEARCH = Rule("more than is searched", ("*",), always=True, at_least=CallClass.DESTRUCTIVE)
 BEYOND_SCHEMAS = Rule("more than schemas see", ("*",))  # which asks for nothing by itself
-
-
-@lru_cache(maxsize=65_536)  # every rule is asked for each call, and tools are few
-def _named(patterns: tuple[str, ...], full_name: str) -> bool:
-    return any(fnmatchcase(full_name, pattern) for pattern in patterns)
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What the operator wrote, and its version: a hash over the file."""
-
-    version: str
-    rules: tuple[Rule, ...] = ()
-    admins: frozenset[str] = frozenset()
-    listed_bots: frozenset[str] = frozenset()  # may propose reads; can never decide
-    channels: tuple[str, ...] = ()  # empty: everywhere
-    trust: Mapping[str, Trust] = field(default_factory=dict)
-    reviews: tuple[Review, ...] = ()
-
-    def review(self, phase: Phase, full_name: str, step: Sequence[str] = ()) -> str:
-        """The name of the first review that wants this call, or its result, looked at by a person; "" for none."""
-        return next((one.name for one in self.reviews if one.holds(phase, full_name, step)), "")
 
 
 def is_only_claimed(decision: Decision) -> bool:
@@ -265,7 +161,7 @@ def decide(
         return _unclear(policy, spec, unclear)
     cls, reason, rule = _classify(spec, rules)
     cls, reason, rule = _stricter((cls, reason, rule), _class_of_arguments(spec, rules, args))
-    for raising in rules:
+    for raising in (*rules, *_hidden(policy, spec, rules)):
         if raising.at_least and CLASS_ORDER.index(raising.at_least) > CLASS_ORDER.index(cls):
             cls, reason, rule = raising.at_least, f"the rule “{raising.name}” asks for it", raising.name
     secret, reads = _secret(policy, spec, args), _only_reads(spec, cls)
@@ -293,6 +189,17 @@ def decide(
         secret=secret is not None,
         reads=reads,
     )
+
+
+def _hidden(policy: Policy, spec: ToolSpec, rules: Sequence[Rule]) -> list[Rule]:
+    """The operator's rules for a higher class that may be about arguments which the server of a tool takes for
+    something else than they say, as `rules` tell: nobody knows that they are not."""
+    hiding = [one for one in rules if one.as_given]
+    about_arguments = (
+        one for one in policy.rules if hiding and not one.always and (one.texts or one.schema is not None)
+    )
+    named = (one for one in about_arguments if one.at_least and one.names(spec.full_name))
+    return [one for one in named if any(other.may_hide(one) for other in hiding)]
 
 
 def _what_is_unclear(policy: Policy, spec: ToolSpec, rules: Sequence[Rule]) -> tuple[str, str] | None:

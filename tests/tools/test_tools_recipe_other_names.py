@@ -232,3 +232,46 @@ def test_a_branch_of_a_remote_is_refused_where_a_rule_names_branches(tool: str, 
     assert usual.verdict is (Verdict.RUN if tool in ("git_show", "git_diff") else Verdict.CONFIRM)
     if not said.startswith("remotes/"):
         assert judged(own, dict(args), text("^hr/")).verdict is usual.verdict
+
+
+@pytest.mark.parametrize(
+    ("file", "tool", "args", "of", "plain"),
+    [
+        (
+            "server-github",
+            "create_or_update_file",
+            {"branch": "refs/heads/main"},
+            {"branch": {"const": "main"}},
+            "x",
+        ),
+        ("server-git", "git_show", {"revision": "heads/pay"}, {"revision": {"const": "pay"}}, "x"),
+        ("server-git", "git_checkout", {"branch_name": "heads/pay"}, {"branch_name": {"const": "pay"}}, "x"),
+        (
+            "mcp-atlassian",
+            "jira_assign_issue",
+            {"issue_key": "10001"},
+            {"issue_key": {"pattern": "^PAY-"}},
+            "OPS-1",
+        ),
+    ],
+)
+def test_one_more_name_of_the_same_takes_the_phrase_that_a_rule_wants_for_what_it_may_be(
+    file: str, tool: str, args: dict[str, Json], of: dict[str, Json], plain: str
+) -> None:
+    """It was read at once, or done by one click."""
+    own, phrase = spec(file, tool), {"at_least": CallClass.DESTRUCTIVE}
+    (name,) = args
+    about_other = {f"not_{name}": {"const": "z"}}
+    assert judged(own, dict(args), rule(phrase, **of)).verdict is Verdict.TYPED
+    assert judged(own, {name: plain}, rule(phrase, **of)).verdict is not Verdict.TYPED
+    assert judged(own, dict(args), Rule("r", ("s.*",), **phrase)).verdict is Verdict.TYPED
+    elsewhere = Rule("r", ("other.*",), at_least=CallClass.DESTRUCTIVE, schema={"properties": about_other})
+    assert judged(own, dict(args), elsewhere).verdict is not Verdict.TYPED
+
+
+def test_a_folder_that_is_staged_takes_the_phrase_that_a_rule_wants_for_a_file_in_it() -> None:
+    own = spec("server-git", "git_add")
+    hr = Rule("r", ("*",), at_least=CallClass.DESTRUCTIVE, texts=("^hr/",))
+    for files in (["hr/pay.md"], ["hr"], ["."]):
+        assert judged(own, {"repo_path": "/r", "files": files}, hr).verdict is Verdict.TYPED
+    assert judged(own, {"repo_path": "/r", "files": ["a.md"]}, hr).verdict is Verdict.CONFIRM
