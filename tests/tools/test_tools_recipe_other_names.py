@@ -275,3 +275,42 @@ def test_a_folder_that_is_staged_takes_the_phrase_that_a_rule_wants_for_a_file_i
     for files in (["hr/pay.md"], ["hr"], ["."]):
         assert judged(own, {"repo_path": "/r", "files": files}, hr).verdict is Verdict.TYPED
     assert judged(own, {"repo_path": "/r", "files": ["a.md"]}, hr).verdict is Verdict.CONFIRM
+
+
+OF_BRANCHES = [
+    ("github-mcp-server", "get_file_contents", "ref"),
+    ("github-mcp-server", "get_file_contents", "sha"),
+    ("github-mcp-server", "get_file_blame", "ref"),
+    ("github-mcp-server", "get_commit", "sha"),
+    ("github-mcp-server", "list_commits", "sha"),
+    ("github-mcp-server", "get_repository_tree", "tree_sha"),
+    ("github-mcp-server", "actions_run_trigger", "ref"),
+    ("github-mcp-server", "assign_copilot_to_issue", "base_ref"),
+    ("github-mcp-server", "create_branch", "from_branch"),
+    ("github-mcp-server", "create_pull_request", "head"),
+    ("github-mcp-server", "update_pull_request", "base"),
+    ("server-github", "get_file_contents", "branch"),
+    ("server-github", "list_commits", "sha"),
+    ("server-github", "create_branch", "from_branch"),
+    ("server-github", "create_pull_request", "head"),
+    ("server-github", "create_pull_request", "base"),
+]
+
+
+@pytest.mark.parametrize(
+    "said", ["refs/pull/7/head", "pull/7/merge", "refs/tags/prod", "tags/prod", "remotes/a/prod"]
+)
+@pytest.mark.parametrize(("file", "tool", "name"), OF_BRANCHES)
+def test_a_qualified_name_at_github_is_refused_where_a_rule_names_a_branch_or_a_tag(
+    file: str, tool: str, name: str, said: str
+) -> None:
+    own = spec(file, tool)
+    known = FILE | {"branch": "new", "title": "t", "head": "x", "base": "dev"}
+    given = {key: known.get(key, "1") for key in own.required}
+    for of in (rule(**{name: {"const": "prod"}}), text("^prod$")):
+        found = judged(own, {**given, name: said}, of)
+        assert (found.verdict, found.rule) == (Verdict.DENY, "leads elsewhere")
+        assert judged(own, {**given, name: "feature/pull"}, of).verdict is not Verdict.DENY
+    other = Rule("r", ("other.*",), deny=True)
+    usual = judged(own, {**given, name: "feature/pull"}, other).verdict
+    assert judged(own, {**given, name: said}, other).verdict is usual
