@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
+from bot.composed_rules import with_composed
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.always_gated import ALWAYS
 from gate.rules.approvers import Approvers
@@ -51,8 +52,12 @@ TOGETHER = (
 )
 
 
+def _is_checkable(pattern: str) -> bool:
+    return always_checkable(pattern, LONGEST)
+
+
 def _slow(pattern: str) -> Iterator[str]:
-    if not always_checkable(pattern, LONGEST):
+    if not _is_checkable(pattern):
         yield f"holds the pattern {pattern}, which may take too long: bound its repeats, as in {{0,90}}"
 
 
@@ -245,14 +250,15 @@ def load_policy(path: Path) -> Policy:
     Its version is a hash over the bytes of the file. Raises ConfigError with everything that is wrong.
     """
     read = Document.read(path).validated(PolicySection)
+    written = (
+        *(one.rule() for one in read.always_gate),
+        *(rule for name, server in read.servers.items() for rule in server.rules(name)),
+        *(one.rule() for one in read.rules),
+    )
+    rules = (rule for one in written for rule in with_composed(one, _is_checkable))
     policy = Policy(
         version=f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}",
-        rules=(
-            *ALWAYS,
-            *(one.rule() for one in read.always_gate),
-            *(rule for name, server in read.servers.items() for rule in server.rules(name)),
-            *(one.rule() for one in read.rules),
-        ),
+        rules=(*ALWAYS, *rules),
         admins=frozenset(read.admins),
         listed_bots=frozenset(read.listed_bots),
         channels=read.channels,

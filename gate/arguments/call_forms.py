@@ -13,6 +13,7 @@ from gate.arguments.canonical_targets import (
     steps_to,
     without_roots,
 )
+from gate.arguments.composed_texts import with_composed_texts
 from gate.arguments.forms_apart import FormsApart
 from gate.arguments.holders import in_any_letters, seen_forms
 from gate.arguments.identifiers import Ids, ids_in_lists
@@ -67,6 +68,7 @@ class CallForms:
         given = [*written, *(filled for one, filled in whole if filled is not one)]
         nested = (*spec.recipe.nested, *(targets.nested if targets else ()))
         given += [lifted for one in given for lifted in with_nested_arguments(nested, one)]
+        given += [plain for one in given if (plain := with_composed_texts(one)) is not one]
         if told := spec.recipe.resolved_as:
             given += [{**one, **told} for one in given if isinstance(one, Mapping)]
         reported = reported_forms(targets)

@@ -136,11 +136,22 @@ def _decoded(text: str) -> tuple[str, ...]:
 
 @Remembered
 def versions(text: str) -> tuple[str, ...]:
-    """What its forms are made of: the text decoded once, twice and so on, each as it is and without breaks; an address
-    without blanks around it, too."""
-    decoded = list(_decoded(text))
+    """What its forms are made of: the text decoded once, twice and so on, each as it is, composed, and without breaks;
+    an address without blanks around it, too."""
+    decoded = list(dict.fromkeys(form for one in _decoded(text) for form in (one, composed(one))))
     decoded += [bare for one in decoded if SCHEME.match(bare := one.strip(BLANKS))]
     return tuple(dict.fromkeys((*decoded, *(one.translate(BREAKS) for one in decoded))))
+
+
+def composed(text: str) -> str:
+    """The text with one character for each letter and its marks, and else the same (NFC): a file system or a server may
+    take both for one name. One of which that takes long stays as it is."""
+    return text if text.isascii() else _composed(text)
+
+
+@Remembered
+def _composed(text: str) -> str:
+    return text if grows(text) else unicodedata.normalize("NFC", text)
 
 
 @Remembered

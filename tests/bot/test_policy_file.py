@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot import policy_file
 from bot.policy_file import load_policy, trusted
+from gate.arguments.canonical_targets import Targets
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.approvers import Approvers
 from gate.rules.policy import Policy, decide
 from gate.rules.reviews import Phase, Review
-from gate.rules.tool import ToolSpec, Trust
+from gate.rules.tool import Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
 from tools.mcp.server_config import ServerConfig
 from tools.strict_config import ConfigError, Section
@@ -36,10 +40,14 @@ def wrong(tmp_path: Path, text: str) -> str:
     return str(caught.value)
 
 
+def fits(schema: Mapping[str, Json], value: Json) -> bool:
+    return not problems(schema, value)
+
+
 def decided(made: Policy, name: str, args: Json = None, channel: str = "C0") -> Decision:
     server, tool = name.split(".")
     spec = ToolSpec(server, tool, tool, "", {}, "d", trust=made.trust.get(server, Trust.DECLARED))
-    return decide(made, spec, args or {}, channel, lambda schema, value: not problems(schema, value))
+    return decide(made, spec, args or {}, channel, fits)
 
 
 def test_the_policy_that_comes_along_lowers_nothing_and_trusts_nobody_more() -> None:
@@ -265,3 +273,55 @@ def test_the_trust_of_the_policy_goes_before_that_of_the_configuration() -> None
     servers = [ServerConfig(name="a", trust=Trust.REVIEWED), ServerConfig(name="b", trust=Trust.REVIEWED)]
     made = Policy("p", trust={"a": Trust.UNTRUSTED, "c": Trust.BUNDLED})
     assert [server.trust for server in trusted(servers, made)] == [Trust.UNTRUSTED, Trust.REVIEWED]
+
+
+FOLDER = "/srv/Käse/Gehälter № 1"
+IN_MARKS = unicodedata.normalize("NFD", FOLDER)
+PASTED = f"/srv/Käse/{IN_MARKS[-13:]}"  # typed in part
+RULES = [
+    'text: "^{}/"',
+    "schema: {{required: [path], properties: {{path: {{const: '{}/a.md'}}}}}}",
+    "schema: {{required: [path], properties: {{path: {{enum: [x, '{}/a.md']}}}}}}",
+    "schema: {{anyOf: [{{required: [path], properties: {{path: {{pattern: '^{}/'}}}}}}]}}",
+]
+
+
+@pytest.mark.parametrize("called", [FOLDER, IN_MARKS, PASTED])
+@pytest.mark.parametrize("written", [FOLDER, IN_MARKS, PASTED])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_holds_for_a_name_in_composed_and_in_decomposed_letters(
+    rule: str, written: str, called: str, tmp_path: Path
+) -> None:
+    made = policy(tmp_path, f'rules: [{{name: pay, tools: ["*"], deny: true, {rule.format(written)}}}]')
+    args: Json = {"path": f"{called}/a.md", "content": "x"}
+    declared = Targets(paths=("path",)), Targets(paths=("other",)), None
+    for targets in declared:
+        spec = ToolSpec("s", "look", "look", "", {}, "d", recipe=Recipe(targets=targets))
+        assert decide(made, spec, args, "C0", fits).rule == "pay"
+        found = decide(made, spec, {**args, "path": f"{called} b/a.md"}, "C0", fits)
+        assert found.verdict is Verdict.CONFIRM
+
+
+def test_a_rule_holds_for_a_name_that_a_read_finds_in_decomposed_letters(tmp_path: Path) -> None:
+    made = policy(tmp_path, f'rules: [{{name: pay, tools: ["*"], deny: true, text: "^{FOLDER}/"}}]')
+    spec = ToolSpec("s", "list", "list", "", {}, "d", recipe=Recipe(targets=Targets(paths=("path",))))
+    found = Targets(paths=("path",), resolved_to=(f"{IN_MARKS}/a.md",))
+    found_there = replace(spec, recipe=replace(spec.recipe, targets=found))
+    assert decide(made, found_there, {"path": "x"}, "C0", fits).rule == "pay"
+
+
+@pytest.mark.parametrize(
+    ("written", "composed"),
+    [
+        ("[a-o\u0308]", ["[a-\u00f6]"]),
+        ("gro\u0308\u00dfe?", ["gr\u00f6\u00dfe?"]),
+        ("(?i)A\u0308RZTE", ["(?i)\u00c4RZTE"]),
+        ("[\uf900-\ufa6d]", []),  # would end before it begins
+        ("gr\u00f6\u00dfe", []),
+    ],
+)
+def test_a_rule_in_decomposed_letters_is_held_as_it_is_written_and_in_composed_ones(
+    written: str, composed: list[str], tmp_path: Path
+) -> None:
+    made = policy(tmp_path, f"rules: [{{name: pay, tools: ['*'], deny: true, text: '{written}'}}]")
+    assert [rule.texts for rule in made.rules[len(ALWAYS) :]] == [(one,) for one in (written, *composed)]
