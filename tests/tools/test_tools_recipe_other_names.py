@@ -314,3 +314,21 @@ def test_a_qualified_name_at_github_is_refused_where_a_rule_names_a_branch_or_a_
     other = Rule("r", ("other.*",), deny=True)
     usual = judged(own, {**given, name: "feature/pull"}, other).verdict
     assert judged(own, {**given, name: said}, other).verdict is usual
+
+
+def of_git(tool: str, name: str, said: Json) -> dict[str, Json]:
+    made = {"branch_name": "new"} if tool == "git_create_branch" else {}
+    return {"repo_path": "/r", **made, name: said}
+
+
+@pytest.mark.parametrize("said", [":/raise", ":/!-first", ":/", "main^{/raise}", "main^!", "main^-1"])
+@pytest.mark.parametrize(("tool", "name"), REMOTES[:3])
+def test_a_commit_that_git_looks_for_by_its_message_is_refused_where_a_rule_names_branches(
+    tool: str, name: str, said: str
+) -> None:
+    own = spec("server-git", tool)
+    for of in (rule(**{name: {"pattern": "^pay"}}), text("^pay")):
+        assert judged(own, of_git(tool, name, said), of).rule == "leads elsewhere"
+        assert judged(own, of_git(tool, name, "main"), of).verdict is not Verdict.DENY
+    other = Rule("r", ("other.*",), deny=True)
+    assert judged(own, of_git(tool, name, said), other).verdict is not Verdict.DENY
