@@ -332,3 +332,61 @@ def test_a_commit_that_git_looks_for_by_its_message_is_refused_where_a_rule_name
         assert judged(own, of_git(tool, name, "main"), of).verdict is not Verdict.DENY
     other = Rule("r", ("other.*",), deny=True)
     assert judged(own, of_git(tool, name, said), other).verdict is not Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "said", ["HEAD", "HEAD~1", "HEAD:a.md", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "head", "stash", ":a.md"]
+)
+@pytest.mark.parametrize(("tool", "name"), REMOTES[:3])
+def test_the_branch_that_is_checked_out_is_refused_as_head_where_a_rule_names_branches(
+    tool: str, name: str, said: str
+) -> None:
+    own = spec("server-git", tool)
+    assert (
+        judged(own, of_git(tool, name, said), rule(**{name: {"pattern": "^pay"}})).rule == "leads elsewhere"
+    )
+    usual = judged(own, of_git(tool, name, said), Rule("r", ("other.*",), deny=True)).verdict
+    assert usual is not Verdict.DENY
+    if tool != "git_checkout":
+        assert judged(own, of_git(tool, name, said), text("^hr/")).verdict is usual
+    for plain in ("overhead", "feature/HEAD-count", "stash-page", "main"):
+        found = judged(own, of_git(tool, name, plain), rule(**{name: {"pattern": "^pay"}}))
+        assert found.verdict is (Verdict.CONFIRM if tool == "git_checkout" else Verdict.RUN)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "original/refs/heads/pay",
+        "prefetch/remotes/origin/pay",
+        "pull/7/head",
+        "worktrees/pay/HEAD",
+        "main-worktree/HEAD",
+        "logs/refs/heads/pay",
+        "rebase-merge/onto",
+        "bisect/bad",
+        "Heads/pay",
+    ],
+)
+@pytest.mark.parametrize(("tool", "name"), REMOTES)
+def test_what_git_keeps_beside_branches_is_refused_where_a_rule_names_branches(
+    tool: str, name: str, said: str
+) -> None:
+    own = spec("server-git", tool)
+    for of in (rule(**{name: {"pattern": "^pay"}}), text("^pay")):
+        assert judged(own, of_git(tool, name, said), of).rule == "leads elsewhere"
+    usual = judged(own, of_git(tool, name, said), Rule("r", ("other.*",), deny=True)).verdict
+    assert usual is (Verdict.RUN if tool in ("git_show", "git_diff") else Verdict.CONFIRM)
+
+
+@pytest.mark.parametrize("base", [None, "", "HEAD", "7/head"])
+def test_a_branch_made_of_the_one_that_is_checked_out_is_refused_where_a_rule_names_its_base(
+    base: str | None,
+) -> None:
+    own = spec("server-git", "git_create_branch")
+    args: dict[str, Json] = {"repo_path": "/r", "branch_name": "new", "base_branch": base}
+    left_out: dict[str, Json] = {"repo_path": "/r", "branch_name": "new"}
+    for given in (args, left_out):
+        assert judged(own, dict(given), rule(base_branch={"const": "pay"})).rule == "leads elsewhere"
+        for of in (rule(branch_name={"const": "pay"}), text("^hr/"), Rule("r", ("other.*",), deny=True)):
+            assert judged(own, dict(given), of).verdict is Verdict.CONFIRM
