@@ -390,3 +390,14 @@ def test_a_branch_made_of_the_one_that_is_checked_out_is_refused_where_a_rule_na
         assert judged(own, dict(given), rule(base_branch={"const": "pay"})).rule == "leads elsewhere"
         for of in (rule(branch_name={"const": "pay"}), text("^hr/"), Rule("r", ("other.*",), deny=True)):
             assert judged(own, dict(given), of).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize("said", ["origin", "upstream", "Origin", "origin:a.md", "origin~1", "origin^"])
+@pytest.mark.parametrize(("tool", "name"), REMOTES)
+def test_a_remote_alone_is_refused_where_a_rule_names_branches(tool: str, name: str, said: str) -> None:
+    own = spec("server-git", tool)
+    of = rule(**{name: {"pattern": "^main"}})
+    assert judged(own, of_git(tool, name, said), of).rule == "leads elsewhere"
+    usual = Verdict.RUN if tool in ("git_show", "git_diff") else Verdict.CONFIRM
+    assert judged(own, of_git(tool, name, "origins"), of).verdict is usual
+    assert judged(own, of_git(tool, name, "origin"), text("^hr/")).verdict is usual
