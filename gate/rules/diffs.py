@@ -23,6 +23,13 @@ QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
 COMMIT = re.compile(r"commit [0-9a-f]{40,64}\n[A-Z][a-z]+\W")
 OBJECT_ID = re.compile(r"[0-9a-fA-F]{40}([0-9a-fA-F]{24})?")
 RANGE = re.compile(r"\.\.\.?")
+HUNK = re.compile(r"@@ -[0-9]{1,9}(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
+IN_HUNK = {
+    " ": (1, 1),
+    "-": (1, 0),
+    "+": (0, 1),
+    "\\": (0, 0),
+}  # lines of each side that such a line counts for
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 # Fields of an answer that name a file, and those beside them that hold what is in it
@@ -151,10 +158,29 @@ def differing_files(diff: str) -> tuple[str, ...]:
 def shown_files(revision: str, text: str) -> tuple[str, ...]:
     """The files whose content is in what git shows of a revision. `HEAD:a.md` itself names the file; all else has to be
     a commit, which names its files. Raises ValueError where it is none: the id of a file, or a tag of one, does not say
-    what its name is."""
-    if ":" not in revision and not COMMIT.match(text):
+    what its name is; and where a name in it has a line break."""
+    is_commit = COMMIT.match(text) is not None
+    if ":" not in revision and not is_commit:
         raise ValueError("it is no commit")
+    if is_commit and _has_broken_name(text):
+        raise ValueError("a name of a file has a line break")
     return differing_files(text)
+
+
+def _has_broken_name(text: str) -> bool:
+    """Whether a name in a header goes on in the next line: then the old name is not followed by the new one. What a
+    hunk holds is no header, as far as its lines are those that it counts."""
+    lines, left = text.split("\n"), (0, 0)
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        step = IN_HUNK.get(line[:1]) if max(left) > 0 else None
+        if step is not None:
+            left = left[0] - step[0], left[1] - step[1]
+            continue
+        hunk = HUNK.match(line)
+        left = (int(hunk[1] or 1), int(hunk[2] or 1)) if hunk else (0, 0)
+        if line.startswith("--- ") and not after.startswith("+++ "):
+            return True
+    return False
 
 
 def compared_files(target: str, text: str) -> tuple[str, ...]:

@@ -152,6 +152,34 @@ def test_a_difference_of_very_many_lines_is_looked_through_in_no_time() -> None:
             diffs.differing_files(line * (256 * 1024 // len(line)))
 
 
+HEAD = f"commit {'7f' * 20}\nAuthor: Ann <ann@example.com>\n\n    Raise\n    --- a/hr\n"
+CHANGED = "\n--- a/ok.md\n+++ b/ok.md\n@@ -1,3 +1,2 @@ def x\n one\n--- a/hr/x\n-two\n+++ b/three\n\\ No newline at end of file\n"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "--- a/hr/pay\nroll.md\n+++ b/hr/pay\nroll.md\n@@ -1 +1 @@\n-one\n+Ann 98000\n",
+        "--- a/hr/pay\nroll.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-Ann 98000\n",
+        "--- /dev/null\n+++ b/x\n@@ -1,2 +1 @@\n\n--- a/hr/pay\nroll.md\n+++ b/hr/pay\nroll.md\n",
+        "--- /dev/null\n+++ b/x\n@@ -1,9 +1,9 @@\n@@ -0,0 +1 @@\n+x\n\n--- a/hr/pay\nroll.md\n+++ b/hr/pay\nroll.md\n",
+    ],
+)
+def test_a_commit_with_a_line_break_in_the_name_of_a_file_names_no_files(headers: str) -> None:
+    for before in ("", CHANGED):
+        with pytest.raises(ValueError, match="line break"):
+            diffs.shown_files("HEAD^{/fix: it}", f"{HEAD}{before}\n{headers}")
+
+
+def test_a_line_of_a_file_that_reads_as_a_header_is_none() -> None:
+    renamed = "\n--- a/old.md\n+++ b/new.md\n"
+    assert diffs.shown_files("HEAD", HEAD + CHANGED + renamed + CHANGED) == (
+        "ok.md",
+        "old.md",
+        "new.md",
+    )
+
+
 @pytest.mark.parametrize("target", ["aside..other", "aside...other", f"{'7f' * 20}..other", "other"])
 def test_a_difference_whose_headers_are_no_names_of_files_tells_of_none(target: str) -> None:
     one = target.split("..")[0]
