@@ -29,7 +29,7 @@ from tools.recipes.reader import load_recipes, read_recipe
 FOLDER = Path(__file__).parents[2] / "manifests" / "tools"
 FILES, RECORDED = load_recipes(FOLDER), load_recorded_schemas(FOLDER)
 OWN = Rule("finance is asked about", ("*",), at_least=CallClass.DESTRUCTIVE, texts=(r"(^|/)finance/",))
-POLICY = Policy("p", rules=(*ALWAYS, OWN))
+POLICY, BUILT_IN = Policy("p", rules=(*ALWAYS, OWN)), Policy("p", rules=ALWAYS)
 PULL: dict[str, Json] = {"owner": "o", "repo": "r", "pull_number": 1}
 PULL_READ: dict[str, Json] = {"owner": "o", "repo": "r", "pullNumber": 1}
 PATCH = "@@ -0,0 +1 @@\n+TOKEN=hush"
@@ -58,19 +58,19 @@ def specs(file: str) -> list[ToolSpec]:
     ]
 
 
-def kept(file: str, tool: str, args: dict[str, Json], text: str) -> bool:
+def kept(file: str, tool: str, args: dict[str, Json], text: str, policy: Policy = POLICY) -> bool:
     """Whether this read is asked about first, or its answer is not given."""
     every = specs(file)
     spec = next(one for one in every if one.name == tool)
     targets = spec.recipe.targets or Targets()
     args = with_canonical_paths(targets, args)
-    if decide(POLICY, spec, args, "C1", matches).verdict is not Verdict.RUN:
+    if decide(policy, spec, args, "C1", matches).verdict is not Verdict.RUN:
         return True
     try:
         paths = found_files(targets, args, None, text)
     except TemplateError:
         return True
-    return any(gated_files(POLICY, file_readers(spec, every, args), paths, "C1", matches))
+    return any(gated_files(policy, file_readers(spec, every, args), paths, "C1", matches))
 
 
 # GitHub
@@ -214,8 +214,9 @@ def test_what_is_no_commit_and_was_asked_for_by_no_path_is_not_given(revision: s
 @pytest.mark.parametrize("revision", [BLOB, BLOB[:7], "HEAD", "HEAD~2", "main", "a-tag", "HEAD^{/fix: it}"])
 def test_a_commit_is_given_by_any_of_its_names(revision: str) -> None:
     args: dict[str, Json] = {"repo_path": "/home/ann/app", "revision": revision}
-    assert not kept("server-git", "git_show", args, COMMIT + "\n" + diff("a.md"))
-    assert not kept("server-git", "git_show", args, COMMIT)
+    policy = BUILT_IN if "^{" in revision else POLICY  # what it names may be what a rule is about
+    assert not kept("server-git", "git_show", args, COMMIT + "\n" + diff("a.md"), policy)
+    assert not kept("server-git", "git_show", args, COMMIT, policy)
     assert kept("server-git", "git_show", args, COMMIT + "\n" + diff(".env"))
 
 
@@ -225,7 +226,8 @@ def test_a_commit_is_given_by_any_of_its_names(revision: str) -> None:
 @pytest.mark.parametrize("tree", ["HEAD", "main", "HEAD~1", "HEAD^{tree}", ":0"])
 def test_a_file_of_a_revision_is_given_by_its_path(tree: str, path: str, secret: bool) -> None:
     args: dict[str, Json] = {"repo_path": "/home/ann/app", "revision": f"{tree}:{path}"}
-    assert kept("server-git", "git_show", args, "what is in it") is secret
+    policy = BUILT_IN if "^{" in tree else POLICY
+    assert kept("server-git", "git_show", args, "what is in it", policy) is secret
 
 
 READS: list[tuple[str, dict[str, Json]]] = [
@@ -252,8 +254,10 @@ def test_a_repository_that_is_a_secret_folder_gives_nothing_of_the_files_in_it(
         head = COMMIT + "\n" if tool == "git_show" else ""
         args: dict[str, Json] = {"repo_path": f"/home/ann/{folder}{end}", **more}
         assert kept("server-git", tool, args, head + diff(name))
-        assert not kept("server-git", tool, {**args, "repo_path": f"/home/ann/app{end}"}, head + diff(name))
-        assert not kept("server-git", tool, args, head + diff("README.md")) or folder in (
+        policy = BUILT_IN if ".git" in end else POLICY  # the repository around it has another name
+        other = {**args, "repo_path": f"/home/ann/app{end}"}
+        assert not kept("server-git", tool, other, head + diff(name), policy)
+        assert not kept("server-git", tool, args, head + diff("README.md"), policy) or folder in (
             "finance",
             ".ssh",
         )  # all of it
