@@ -30,7 +30,7 @@ SAME_ID: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["page_id", "block_id"])
+@pytest.mark.parametrize("name", ["page_id", "block_id", "database_id"])
 @pytest.mark.parametrize(("tool", "args"), SAME_ID)
 def test_a_rule_about_a_page_of_notion_holds_for_it_under_any_argument(
     tool: str, args: dict[str, Json], name: str
@@ -43,6 +43,8 @@ def test_a_rule_about_a_page_of_notion_holds_for_it_under_any_argument(
     ("tool", "args", "name"),
     [
         ("API-delete-a-block", {"block_id": UUID}, "database_id"),
+        ("API-retrieve-a-database", {"database_id": UUID}, "page_id"),
+        ("API-post-page", {"parent": {"database_id": BARE}, "properties": {}}, "page_id"),
         ("API-post-page", {"parent": {"database_id": BARE}, "properties": {}}, "database_id"),
         ("API-post-page", {"parent": {"data_source_id": UUID}, "properties": {}}, "data_source_id"),
     ],
