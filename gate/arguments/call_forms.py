@@ -25,13 +25,15 @@ from gate.arguments.named_paths import (
     as_arguments,
     as_plain_path,
     asks_for_list,
+    may_say,
+    names_of_paths,
     paths_among,
     told_apart,
     with_paths,
 )
 from gate.arguments.nested_arguments import with_nested_arguments
 from gate.arguments.paths_together import MOST_TOGETHER, PathsTogether
-from gate.arguments.text_or_list import in_other_form, texts_of_both
+from gate.arguments.text_or_list import in_other_form, names_of_both, texts_of_both
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
@@ -110,6 +112,12 @@ class CallForms:
         kinds = self._texts_apart(schema, texts).firsts((*told, *named, *both))
         return len(self.given) * len(kinds) > MOST_TOGETHER
 
+    def _is_about_places(self, schema: Json) -> bool:
+        """Whether a schema may say something of the arguments in whose place texts are put."""
+        elsewhere = self.spec.recipe.targets.elsewhere if self.spec.recipe.targets else ()
+        names = (*names_of_paths(self.spec), *elsewhere, *names_of_both(self.spec.schema), PATH)
+        return may_say(schema, {steps_to(name)[0] for name in names})
+
     def _texts_apart(self, schema: Json, texts: Sequence[str]) -> TextsApart:
         """What a rule tells apart."""
         key = id(schema), tuple(texts)  # of a schema that is kept, so that nothing else gets its id
@@ -123,25 +131,26 @@ class CallForms:
         """Further forms that a rule with this schema and these texts sees, each with what it is held against."""
         if schema is None:
             return
-        if self._are_too_many(schema, texts, spares_absolute):
+        apart, plain = self._texts_apart(schema, texts), list[Json]()
+        if not self._are_too_many(schema, texts, spares_absolute):
+            paths = apart.firsts(chain(*self._told(spares_absolute)))
+            plain = [*as_plain_path(self.spec, self.given, paths)] if says_of(schema, PATH) else []
+            others = in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
+            yield from ((apart.of_texts, form) for form in (*plain, *others))
+        elif self._is_about_places(schema):
             yield {}, self.given[0]  # what cannot be checked to its end counts as holding
             return
-        apart = self._texts_apart(schema, texts)
-        paths = apart.firsts(chain(*self._told(spares_absolute)))
-        plain = [*as_plain_path(self.spec, self.given, paths)] if says_of(schema, PATH) else []
-        others = in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
-        yield from ((apart.of_texts, form) for form in (*plain, *others))
         yield from self.inside(schema, texts, plain)
         yield from self.together(schema, texts, spares_absolute)
 
     def inside(
-        self, schema: Mapping[str, Json] | None, texts: Sequence[str], plain: Sequence[Json] = ()
+        self, schema: Mapping[str, Json], texts: Sequence[str], plain: Sequence[Json]
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
         """The arguments with each holder where it is named, also with one `path` that is `plain`, each beside this
         schema as it is held against that; none once it is more work than is done for one call. Where the schema says
         nothing of a name, nothing is put."""
         targets = self.spec.recipe.targets
-        if schema is None or targets is None or not self.holders:
+        if targets is None or not self.holders:
             return
         folded = in_any_letters(schema, targets.inside)
         places = [name for name in targets.inside if says_of(folded, steps_to(name)[0])]
@@ -155,12 +164,10 @@ class CallForms:
                 yield folded, args
 
     def together(
-        self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
+        self, schema: Mapping[str, Json], texts: Sequence[str], spares_absolute: bool
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
         """The arguments with paths in the place of several, each beside this schema; where these are too many, one
         beside a schema that holds: what cannot be checked to its end counts as holding."""
-        if schema is None:
-            return
         apart = self._texts_apart(schema, texts)
         found = self.paths.held_against(schema, apart.firsts, not spares_absolute)
         yield from [({}, self.given[0])] if found is None else ((schema, args) for args in found)

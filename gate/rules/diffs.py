@@ -24,12 +24,8 @@ COMMIT = re.compile(r"commit [0-9a-f]{40,64}\n[A-Z][a-z]+\W")
 OBJECT_ID = re.compile(r"[0-9a-fA-F]{40}([0-9a-fA-F]{24})?")
 RANGE = re.compile(r"\.\.\.?")
 HUNK = re.compile(r"@@ -[0-9]{1,9}(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
-IN_HUNK = {
-    " ": (1, 1),
-    "-": (1, 0),
-    "+": (0, 1),
-    "\\": (0, 0),
-}  # lines of each side that such a line counts for
+# The lines of each side that a line of a hunk counts for
+IN_HUNK = {" ": (1, 1), "-": (1, 0), "+": (0, 1), "\\": (0, 0)}
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 # Fields of an answer that name a file, and those beside them that hold what is in it

@@ -172,10 +172,9 @@ class Recipe:
     expect: Sequence[Expect] = ()
     targets: Targets | None = None  # None: nothing is known of its arguments
     ids: Sequence[str] = ()  # arguments of its server's tools that hold names in any case, or UUIDs
-    reported_as: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what reads tell, by the names of other tools
-    resolved_as: Mapping[str, Json] = field(default_factory=dict)  # and once they have told it
+    # What reads tell, by the names of other tools' arguments, and once they have told it
+    reported_as: Mapping[str, str] = field(default_factory=dict)
+    resolved_as: Mapping[str, Json] = field(default_factory=dict)
     nested: Sequence[str] = ()  # and those that others of these have by another name, as `block_id=page_id`
     any_case: Sequence[str] = ()  # those that hold words or a statement in any case, and no list of ids
 

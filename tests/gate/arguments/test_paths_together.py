@@ -144,3 +144,13 @@ def test_a_rule_about_a_path_and_another_argument_holds_whatever_the_tool_calls_
     assert denied(both, "hr", destination, *INSIDE)
     assert denied(both, "hr/pay.md", "public/n.md", "hr/pay.md", "public/n.md")
     assert not denied(both, "open", destination, "open", "open/a.md", "public/open", "public/open/a.md")
+
+
+def test_a_rule_that_tells_all_texts_apart_says_nothing_of_many_paths_by_what_it_says_of_labels() -> None:
+    twice = {"required": ["labels"], "not": {"properties": {"labels": {"uniqueItems": True}}}}
+    rule = Rule("twice", ("files.*",), deny=True, schema=twice)
+    told = [f"notes/f{number}.md" for number in range(1_500)]
+    for labels, verdict in ((["a", "b"], False), (["a", "a"], True)):
+        args: Json = {"source": "notes", "destination": "old", "labels": labels}
+        found = decide(Policy("p", (rule,)), copying(*told), args, "C", matches)
+        assert (found.verdict is Verdict.DENY) == verdict
