@@ -20,6 +20,7 @@ from servers.filesystem import disk
 from servers.filesystem.models import Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, target
+from servers.markdown_escapes import escaped
 from servers.sandbox.calling import Limits, run
 
 Status = Literal["success", "error", "rejected_by_user"]
@@ -205,7 +206,6 @@ LISTED = 100  # entries in the text of a report
 LONGEST_CELL = 160  # characters
 ESCAPE = re.compile(r"\\(?:[nrtbf]|u001b\[[0-9;]{0,20}m|u([0-9a-fA-F]{4}))")  # also a whole one that colours
 KEY_BEGUN, UNFINISHED_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"), "(a private key)"
-_MARKS = re.compile(r"([`*|])")
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def marked(text: str) -> str:
     """Text that Markdown leaves as it is."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+    return escaped(" ".join(text.split())).replace("|", r"\|")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from markdown_it.rules_block import StateBlock, reference
 from markdown_it.token import Token
 
 from servers.formats.blocks import FORMS, Block, Run, Text, filled, joined, laid_out, plain, unstyled
+from servers.markdown_escapes import escaped
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "struck"}
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")
@@ -26,6 +27,7 @@ def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 # Tags are text here: what a document says is never run.
 _READER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_READER.disable("text_join")  # what is escaped stays apart: it begins no footnote
 _READER.block.ruler.at("reference", _definition)
 
 
@@ -118,6 +120,8 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
     for token in tokens:
         style = frozenset(styles)
         match token.type:
+            case "text_special":
+                yield Run(token.content, style, link)
             case "text":
                 yield from _noted(token.content, style, link)
             case "code_inline":
@@ -166,7 +170,7 @@ def _item(block: Block) -> str:
     text = _inline(block.text).replace("\n", "\n  ")
     if re.fullmatch(r"\d{1,9}[.)]", block.number):
         return f"{block.number} {text}".rstrip()
-    return f"- {_escaped(block.number)} {text}" if block.number else f"- {text}".rstrip()
+    return f"- {escaped(block.number)} {text}" if block.number else f"- {text}".rstrip()
 
 
 def _inside(level: int, text: str) -> str:
@@ -181,14 +185,13 @@ def _fenced(text: str) -> str:
 def _rows(rows: list[list[Text]]) -> Iterator[str]:
     for n, row in enumerate(rows):
         yield (
-            "| " + " | ".join(re.sub(r"\n\\?", " ", _inline(cell)).replace("|", "\\|") for cell in row) + " |"
+            "| " + " | ".join(re.sub(r"\n\\?", " ", _inline(cell)).replace("|", r"\|") for cell in row) + " |"
         )
         if not n:
             yield "| " + " | ".join("---" for _ in row) + " |"
 
 
 _MARKS = {"bold": "**", "italic": "*", "struck": "~~"}
-_SPECIAL = re.compile(r"[\\`*\[]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|&(?=#?\w{1,31};)|~(?=~)|(?<=~)~")
 _START = re.compile(r"^ {0,3}(?:[#>+=:|-]|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 
 
@@ -223,8 +226,8 @@ def _piece(run: Run) -> str:
     if "note" in run.style:
         return f"[^{run.text}]"
     if "picture" in run.style:
-        return f"![{_escaped(run.text)}](<{run.link}>)"
-    text = _code(run.text) if "code" in run.style else _escaped(run.text)
+        return f"![{escaped(run.text)}](<{run.link}>)"
+    text = _code(run.text) if "code" in run.style else escaped(run.text)
     text = f"[{text}](<{run.link}>)" if run.link else text
     for style in ("inserted", "deleted"):
         text = FORMS[style].format(text) if style in run.style else text
@@ -240,7 +243,3 @@ def _code(text: str) -> str:
 def _ticks(text: str, least: int) -> str:
     """More backticks than the text has in a row."""
     return "`" * max([least, *(len(some) + 1 for some in re.findall("`+", text))])
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)

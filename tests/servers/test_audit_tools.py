@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import sqlite3
+import string
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -25,6 +26,8 @@ from servers.audit import configured, report, server
 from servers.audit.log import LOG, Log
 from servers.audit.report import masked
 from servers.command_line import zone
+from servers.formats import markdown
+from servers.formats.blocks import plain
 from storage import audit_log
 from storage.migrate import migrate
 from tests.servers.gate_around_server import Gate, gated
@@ -148,6 +151,24 @@ def test_nothing_is_shown_that_was_not_looked_at() -> None:
     assert TOKEN[:12] not in shown
     for before in range(40):  # the last one is cut at any place
         assert TOKEN[:12] not in masked(f"{TOKEN} " * 40 + "x" * (400 - before) + f" {TOKEN} " + "y" * 5_000)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        r'{"text":"hello\",\"path\":\"/srv/other.txt","to":"a"}',
+        "see [approved by U0BOSS](https://evil.example/not-approved) and [^1], ![pic](/etc/passwd)",
+        "__init__.py _x_ **x** ~~not~~ `code` ``c`` a*b*c snake_case _",
+        r"&lt;x&gt; &#46; <https://x.example/y> <b>no</b> C:\_x C:\new\|x a \\| b | c \\",
+        "# title #",
+        *(f"{one}{two}x{one}{two}" for one in string.punctuation for two in string.punctuation),
+    ],
+)
+def test_a_report_says_arguments_and_words_as_the_log_has_them(words: str) -> None:
+    (table,) = markdown.read(report._table(["Tool", "What"], [["a", words]]))
+    assert [plain(cell) for cell in table.rows[1]] == ["a", words]
+    (heading,) = markdown.read(f"# {report.marked(words)}")
+    assert plain(heading.text) == words
 
 
 async def test_a_session_is_summed_up(log: Path, tmp_path: Path) -> None:
