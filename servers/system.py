@@ -395,7 +395,12 @@ CARDS: dict[str, Card] = {
     "get_system_info": reading("System information", "Look at the host"),
     "list_processes": reading("List processes", "List what runs on the host"),
     "take_screenshot": reading("Take screenshot", "Take a picture of the screen"),
-    "preview_open": reading("Preview opening", "Look at what {args.application} would open", looks=["path"]),
+    "preview_open": reading(
+        "Preview opening",
+        "Look at what {args.application} would open",
+        looks=["path"],
+        ids=["application"],  # as below
+    ),
     "open_application": change(
         "Open application",
         "Open",

@@ -166,7 +166,7 @@ def test_a_host_without_a_screen_says_so(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["editor", "Editor", "EDITOR"])
-@pytest.mark.parametrize("tool", ["open_application", "open_file_with"])
+@pytest.mark.parametrize("tool", ["open_application", "open_file_with", "preview_open"])
 async def test_a_rule_about_an_application_holds_for_it_in_any_letters(
     tmp_path: Path, tool: str, name: str
 ) -> None:
