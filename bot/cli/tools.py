@@ -16,6 +16,7 @@ from bot.mcp_connect import connected, named
 from bot.policy_file import load_policy, trusted
 from bot.row_sealing import seal_once
 from bot.settings import Settings
+from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules.action import Decision, Json
 from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import BadArguments, parse
@@ -69,7 +70,7 @@ def decided(policy: Policy, spec: ToolSpec, args: Json, channel: str = "") -> De
     def matches(schema: Mapping[str, Json], value: Json) -> bool:
         return all(problem.unsure for problem in problems(schema, value))
 
-    return decide(policy, spec, args, channel, matches)
+    return decide(policy, spec, with_canonical_paths(spec.recipe.targets, args), channel, matches)
 
 
 def _arguments(text: str) -> dict[str, Json]:

@@ -247,6 +247,18 @@ def test_the_arguments_and_the_channel_count(run: Run, home: Path) -> None:
     assert explained(run(*call, "--channel", "C2")[1])["verdict"] == "deny: never"
 
 
+def test_a_path_is_explained_in_the_form_that_the_gate_judges(run: Run, home: Path) -> None:
+    (home / "policy.yaml").write_text(
+        "rules: [{name: hr, tools: [files.*], deny: true, schema: {properties: {path: {pattern: ^hr/}}}}]"
+    )
+    config = json.loads((home / "countersign.yaml").read_text())
+    config["mcpServers"]["files"]["trust"] = "bundled"
+    (home / "countersign.yaml").write_text(json.dumps({**config, "policy": "policy.yaml"}))
+    for path in ("hr/pay.md", "./hr//pay.md", str(home / "shared" / "hr" / "pay.md")):
+        told = explained(run("policy", "explain", "files.read_file", "--args", json.dumps({"path": path}))[1])
+        assert (told["verdict"], told["rule"]) == ("deny: never", "hr")
+
+
 def test_arguments_that_the_tool_would_not_take_are_told(run: Run) -> None:
     code, said, _ = run("policy", "explain", "files.write_file")
     assert code == 1
