@@ -26,8 +26,10 @@ from gate.arguments.holders import (
     seen_forms,
 )
 from gate.arguments.identifiers import Ids, fold
+from gate.arguments.inside_work import says_of
 from gate.arguments.name_patterns import NamePattern, name_pattern
 from gate.arguments.named_paths import (
+    PATH,
     kind_of,
     names_of_paths,
     says_nothing_of,
@@ -215,6 +217,7 @@ class Readers:
 
     tools: Sequence[ToolSpec]
     args: Mapping[str, Json]
+    of_holders: bool = False  # they are asked for what a file lies in, not for a file
 
 
 def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, Json]) -> Readers:
@@ -307,7 +310,7 @@ def _gated_under(
     tools = [
         replace(one, recipe=replace(one.recipe, targets=Targets(looks=_inside(one)))) for one in readers.tools
     ]
-    named, arguments = Readers(tools, readers.args), {steps_to(name)[0] for name in inside}
+    named, arguments = Readers(tools, readers.args, of_holders=True), {steps_to(name)[0] for name in inside}
     for rule in policy.rules:
         if not rule.texts and says_nothing_of(rule.schema, arguments) and rule.fits({}, matches):
             continue  # it holds without such an argument, and has judged the call as a whole
@@ -387,6 +390,10 @@ def _reading(
     kind = kind_of(rule.schema, rule.texts)
     named = [reader for reader in readers.tools if rule.names(reader.full_name)]
     places = _places(named, readers.tools)
+    if not readers.of_holders and says_of(
+        rule.schema, PATH
+    ):  # as the rule is held against what is asked by name
+        places.setdefault((PATH,), set().union(*places.values()))
     fits_beside = _beside_arguments(rule, readers, places, matches)
     known: dict[Hashable, bool] = {}
     spares = rule.spares_absolute_paths

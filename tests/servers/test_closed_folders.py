@@ -21,6 +21,7 @@ from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
 from gate.rules.tool import ToolSpec
 from servers.filesystem import server
+from servers.knowledge import server as knowledge
 from tests.servers.all_servers import OVER_FILES
 from tests.servers.gate_around_server import Gate, gated
 from tests.servers.test_closed_calendars import Asker
@@ -230,3 +231,23 @@ async def test_a_phrase_for_a_folder_is_none_for_what_another_rule_keeps_in_it(
         said = await Asker(gate, (HR, rule))("search_files", **looks)
     assert "ANN" not in said
     assert rule.name in said
+
+
+@pytest.mark.parametrize("pattern", [r"^hr/pay\.md$", "^hr/"])
+async def test_a_rule_about_a_path_closes_what_a_tool_finds_that_calls_its_own_argument_otherwise(
+    pattern: str, tmp_path: Path
+):
+    root = tmp_path / "files"
+    (root / "hr").mkdir(parents=True)
+    (root / "hr" / "pay.md").write_text("# Pay\n\nThe zanzibar bonus of Bob is a canary.\n")
+    (root / "open.md").write_text("# Trip\n\nA trip to zanzibar with a bonus day.\n")
+    schema = {"required": ["path"], "properties": {"path": {"pattern": pattern}}}
+    async with gated(tmp_path / "logs", "knowledge", knowledge([root])) as gate:
+        await gate.do("index_folder", path=".", recursive=True)
+        assert "canary" in await Asker(gate)("get_related_chunks", chunk="open.md#1")
+        closed = Asker(gate, (Rule("hr is closed", ("knowledge.*",), deny=True, schema=schema),))
+        said = await closed("get_related_chunks", chunk="open.md#1")
+        assert "canary" not in said
+        assert "“hr is closed”" in said
+        other = Rule("plans", ("knowledge.*",), deny=True, schema={"required": ["query"]})
+        assert "canary" in await Asker(gate, (other,))("get_related_chunks", chunk="open.md#1")
