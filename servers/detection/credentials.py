@@ -8,7 +8,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from heapq import merge
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from servers.detection.hits import Hit, Sure, nothing
 RULES = Path(__file__).with_name("credentials.toml")
 NAME = b"name"  # the group that is not the secret, but what it is called
 LONGEST = 20_000  # characters of one that are looked at
+# How many places that look like secrets are looked at in a text that is shown: usual ones have not half as many
+LOOKED_AT, ONE_IN = 40, 500  # and one more in so many bytes
 PLACEHOLDER = "likely a placeholder"
 _HEAD_WORD = re2.compile(rb"(?i)passw|passphrase|kennwort|pwd|secret|api.?key|token")
 _HEAD = re.compile(
@@ -80,7 +83,7 @@ def _compiled(regex: str) -> re2._Regexp:
 def credentials(data: bytes) -> Iterator[Hit]:
     """The secrets in a piece of text, by bytes. One that somebody typed as an example, with signs that count up as in
     12345678-ABCD, is one perhaps: its kind says that it is likely a placeholder."""
-    yield from _found(data, False)
+    yield from _found(data)
     yield from _below_heads(data)
 
 
@@ -109,24 +112,62 @@ def _chosen(secret: str, never: Allowed) -> bool:
 
 
 def to_hide(data: bytes) -> Iterator[Hit]:
-    """The same with what has the form of a certain secret and may be an example: better hidden once too often."""
-    return _found(data, True)
+    """The same with what has the form of a certain secret and may be an example: better hidden once too often. What
+    lies over each other is one. Of a text made of what looks like secrets only so much is looked at; all behind it is
+    one more of them, whatever it says."""
+    never, most = _rules()[1], LOOKED_AT + len(data) // ONE_IN
+    found = list[Hit]()
+    for n, (rule, match) in enumerate(merge(*_matches(data), key=lambda one: one[1].start())):
+        if n == most:
+            found.append(_hidden(data, match.start(), len(data)))
+            break
+        start, end, secret = _secret(data, match)
+        if rule.sure == "certain" or _counts(rule, secret, _name(match), never):
+            found.append(Hit(start, end, rule.kind, rule.sure, _shown(secret, rule.sure)))
+    found.sort(key=lambda hit: (hit.start, -hit.end))
+    yield from _apart(data, found)
 
 
-def _found(data: bytes, lenient: bool) -> Iterator[Hit]:
-    """A rule is tried where one of its words stands."""
-    rules, never = _rules()
+def _apart(data: bytes, found: Sequence[Hit]) -> Iterator[Hit]:
+    """Those that begin one behind the other, with those that lie over each other as one."""
+    last: Hit | None = None
+    for hit in found:
+        if last and hit.start < last.end:
+            last = _hidden(data, last.start, hit.end) if hit.end > last.end else last
+        else:
+            if last:
+                yield last
+            last = hit
+    if last:
+        yield last
+
+
+def _hidden(data: bytes, start: int, end: int) -> Hit:
+    return Hit(start, end, BY_NAME, "perhaps", nothing(data[start:end].decode("utf-8", "replace")))
+
+
+def _found(data: bytes) -> Iterator[Hit]:
+    never = _rules()[1]
+    for rule, match in chain.from_iterable(_matches(data)):
+        start, end, secret = _secret(data, match)
+        if _counts(rule, secret, _name(match), never):
+            yield Hit(start, end, rule.kind, rule.sure, _shown(secret, rule.sure))
+        elif _is_placeholder(rule, secret, _name(match), never):
+            yield Hit(start, end, f"{rule.kind} ({PLACEHOLDER})", "perhaps", nothing(secret))
+
+
+def _matches(data: bytes) -> Iterator[Iterator[tuple[Rule, Any]]]:
+    """Of each rule what it sees, in order. A rule is tried where one of its words stands."""
     small = data.lower()
-    for rule in rules:
-        if not any(word in small for word in rule.keywords):
-            continue
-        for found in _compiled(rule.regex).finditer(data):
-            start, end = _span(found)
-            secret = data[start : min(end, start + LONGEST)].decode("utf-8", "replace")
-            if (lenient and rule.sure == "certain") or _counts(rule, secret, _name(found), never):
-                yield Hit(start, end, rule.kind, rule.sure, _shown(secret, rule.sure))
-            elif not lenient and _is_placeholder(rule, secret, _name(found), never):
-                yield Hit(start, end, f"{rule.kind} ({PLACEHOLDER})", "perhaps", nothing(secret))
+    for rule in _rules()[0]:
+        if any(word in small for word in rule.keywords):
+            yield zip(repeat(rule), _compiled(rule.regex).finditer(data))
+
+
+def _secret(data: bytes, found: Any) -> tuple[int, int, str]:
+    """Where the secret of a match is, and its beginning."""
+    start, end = _span(found)
+    return start, end, data[start : min(end, start + LONGEST)].decode("utf-8", "replace")
 
 
 def _span(found: Any) -> tuple[int, int]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import string
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from servers.detection.credentials import credentials, invented
-from servers.detection.hits import OVERLAP, PIECE, hits
+from servers.detection import credentials as credential_rules
+from servers.detection.credentials import credentials, invented, to_hide
+from servers.detection.hits import OVERLAP, PIECE, Hit, hits
 from servers.detection.personal import personal
 from servers.filesystem import listing
 from servers.sandbox import calling
@@ -19,6 +22,8 @@ from servers.security import scan, tasks
 from tests.servers import credential_texts, papers, people
 from tests.servers.figures import FIGURES, told
 from tests.servers.test_security_tools import FOUND_SECRET, security
+
+SECRET = "ghp_Q3vXw9Lk2TzB7rYp5NcJ8mHs4DfG6aE1uRtV"  # made up
 
 
 def test_personal_data_is_found_and_little_else() -> None:
@@ -145,6 +150,32 @@ def test_what_stands_where_two_pieces_meet_is_found_once() -> None:
     for before in (PIECE - 10, PIECE - OVERLAP - 5, PIECE - OVERLAP - 14, 3 * PIECE):
         text = "ü" + "." * (before - 2) + "\n" + line
         assert [text[hit.start : hit.end] for hit in hits(text, personal)] == ["ann@example.org"]
+
+
+@pytest.mark.parametrize("text", ["password=example ", "AKIAIOSFODNN7EXAMPLE ", "pwd: Zq8#mW2v!k "])
+def test_a_text_made_of_what_looks_secret_is_hidden_unseen_from_some_place_on(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at, of_one = list[Any](), credential_rules._span
+    monkeypatch.setattr(credential_rules, "_span", lambda match: looked_at.append(match) or of_one(match))
+    made = f"Müller says: {text * 240} key {SECRET} the end"
+    found = list(hits(made, to_hide))
+    assert len(looked_at) < 60
+    assert found[0].start >= len("Müller says: ")
+    assert found[-1].end == len(made)
+    assert made.index(SECRET) > found[-1].start > 300
+    assert [one.end <= other.start for one, other in pairwise(found)] == [True] * (len(found) - 1)
+    before = f"key {SECRET} is ours. {made}"
+    assert any(before.startswith(SECRET, hit.start) for hit in hits(before, to_hide))
+
+
+def test_a_secret_that_two_rules_see_in_part_is_hidden_whole() -> None:
+    found = [Hit(0, 4, "a", "likely", "-"), Hit(2, 9, "b", "certain", "a…"), Hit(9, 12, "c", "likely", "-")]
+    joined = list(credential_rules._apart(b"abcdefghijkl", found))
+    assert [(hit.start, hit.end, hit.shown) for hit in joined] == [
+        (0, 9, "••• (9 characters)"),
+        (9, 12, "-"),
+    ]
 
 
 @pytest.mark.slow
