@@ -186,7 +186,9 @@ def _past(number: int, at: str, why: Why, text: str) -> Past:
 SECONDS, SETTLED = 5.0, 1.0
 LARGEST = 1 << 20  # bytes of text that are read
 _NO_SCREEN = re.compile("display|wayland|connect", re.IGNORECASE)  # all programs say one of these words
-_TEXT = re.compile(r"UTF8_STRING|STRING|TEXT|text/plain.*")
+# Names under which programs give text, the best first
+_TEXTS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT")
+_UNREAD = "a text that cannot be read"
 _NONE = (
     "This host has no clipboard that can be reached: {why}. On Linux install xclip (or wl-clipboard) and start the "
     "server in a session with a screen."
@@ -210,13 +212,15 @@ class Clipboard(Protocol):
 
 
 class Way(NamedTuple):
-    """The commands of one program. `kinds` lists what is there; where there is none, all is taken for text."""
+    """The commands of one program. `kinds` lists what is there; where there is none, all is taken for text. KIND in
+    `read` is the name that is listed."""
 
     kinds: Sequence[str]
     read: Sequence[str]
     write: Sequence[str]
 
 
+KIND = "{kind}"
 _XCLIP = ("xclip", "-selection", "clipboard")
 WAYS = (
     Way((), ("pbpaste",), ("pbcopy",)),
@@ -227,7 +231,7 @@ WAYS = (
     ),
     Way(
         (*_XCLIP, "-out", "-target", "TARGETS"),
-        (*_XCLIP, "-out", "-target", "UTF8_STRING"),
+        (*_XCLIP, "-out", "-target", KIND),
         (*_XCLIP, "-in"),
     ),
     Way((), ("xsel", "--clipboard", "--output"), ("xsel", "--clipboard", "--input")),
@@ -264,16 +268,19 @@ def _reached() -> tuple[Way, Held]:
 
 def _looked(way: Way) -> Held | None:
     """What is there; None when this way leads to no clipboard."""
+    kind = ""
     if way.kinds:
         ended, kinds, said = _took(way.kinds)
         if ended:
             return None if _NO_SCREEN.search(said) else Held(EMPTY)
         named = kinds.decode("utf-8", "replace").split("\n")
-        if not any(_TEXT.fullmatch(kind) for kind in named):
+        others = [name for name in named if name.startswith("text/plain")]
+        kind = next((name for name in (*_TEXTS, *others) if name in named), "")
+        if not kind:
             return Held(OTHER, what=next((kind for kind in named if "/" in kind), "no text"))
-    ended, data, said = _took(way.read)
+    ended, data, said = _took([kind if word == KIND else word for word in way.read])
     if ended:
-        return None if _NO_SCREEN.search(said) else Held(EMPTY)
+        return None if _NO_SCREEN.search(said) else Held(OTHER, what=_UNREAD) if kind else Held(EMPTY)
     return _held(data)
 
 

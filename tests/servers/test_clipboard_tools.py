@@ -19,7 +19,19 @@ from mcp.server.mcpserver.exceptions import ToolError
 from bot.policy_file import load_policy
 from gate.rules.action import Verdict
 from gate.rules.policy import decide
-from servers.clipboard import LARGEST, Clipboard, Held, History, Host, Kind, configured, server
+from servers.clipboard import (
+    KIND,
+    LARGEST,
+    Clipboard,
+    Held,
+    History,
+    Host,
+    Kind,
+    Way,
+    _looked,
+    configured,
+    server,
+)
 from servers.detection.single_words import secret
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import Gate, gated
@@ -234,6 +246,29 @@ def test_the_real_clipboard_gives_back_what_it_was_given(
         assert host.read() == Held("text" if text else "empty", text)
     copied(host, b"\x89PNG", "image/png", Held("other", what="image/png"))
     copied(host, b"y" * (LARGEST + 10), "UTF8_STRING", Held("other", what="more than 1 MB of text"))
+
+
+def one_way(folder: Path, listed: str, given: str) -> Way:
+    """A program that lists what is there and gives a text under one name only."""
+    program = folder / "program"
+    program.write_text(
+        f'#!/bin/sh\ncase "$1" in list) echo "{listed}";; "{given}") echo a poem;; *) echo no such target >&2; exit 1; esac\n'
+    )
+    program.chmod(0o700)
+    return Way((str(program), "list"), (str(program), KIND), ())
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "TEXT", "STRING", "text/plain;charset=utf-8", "text/plain;charset=us-ascii"]
+)
+def test_a_text_is_read_under_the_name_that_its_owner_lists(tmp_path: Path, kind: str) -> None:
+    listed = "\n".join(["TARGETS", "text/html", kind])
+    assert _looked(one_way(tmp_path, listed, kind)) == Held("text", "a poem\n")
+
+
+def test_a_text_that_is_listed_and_cannot_be_read_is_not_called_empty(tmp_path: Path) -> None:
+    held = _looked(one_way(tmp_path, "TARGETS\nUTF8_STRING", "nothing"))
+    assert held == Held("other", what="a text that cannot be read")
 
 
 def test_a_host_without_a_screen_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
