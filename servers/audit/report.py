@@ -164,17 +164,17 @@ def told(line: Line, audience: Audience) -> tuple[str, str, str]:
     return line.arguments, KEPT if hidden else line.result, line.reason
 
 
-def masked(text: str) -> str:
+def masked(text: str, longest: int = LONGEST) -> str:
     """The beginning of a text, without what looks like a password or a key. Only of what was looked at is anything
-    shown; a private key that is not over by then goes on to its end."""
+    shown; a private key that is not over by then goes on to its end. A text that is longer than `longest` says so."""
     shown = looked_at = text[: 4 * LONGEST]
     said, places = _without_escapes(text[: 8 * LONGEST])  # a secret that is cut off above is whole there
     for hit in reversed([hit for hit in hits(said, to_hide) if places[hit.start] < len(looked_at)]):
         shown = shown[: places[hit.start]] + hit.shown + shown[places[hit.end] :]
     begun = KEY_BEGUN.search(shown)
     shown = f"{shown[: begun.start()]}{UNFINISHED_KEY}" if begun else shown
-    is_whole = len(shown) <= LONGEST and len(text) == len(looked_at) and not begun
-    return shown if is_whole else f"{shown[:LONGEST]}… ({len(text)} characters)"
+    is_whole = len(shown) <= longest and len(text) == len(looked_at) and not begun
+    return shown if is_whole else f"{shown[:longest]}… ({len(text)} characters)"
 
 
 def _without_escapes(text: str) -> tuple[str, list[int]]:
@@ -333,7 +333,7 @@ def _row(line: Line, audience: Audience) -> list[str]:
     said = reason or arguments or result or ""
     status = f"{line.event}: {line.result_status}" if line.result_status else line.event
     at = line.timestamp.strftime("%Y-%m-%d %H:%M:%S")
-    return [str(line.seq), at, line.actor, status, line.tool_name, masked(said)[:LONGEST_CELL]]
+    return [str(line.seq), at, line.actor, status, line.tool_name, masked(said, LONGEST_CELL)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -344,8 +344,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def marked(text: str) -> str:
-    """Text that Markdown leaves as it is."""
-    return escaped(" ".join(text.split())).replace("|", r"\|")
+    """Text that Markdown leaves as it is. What draws nothing, or turns the words around, is spelled out."""
+    seen = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in " ".join(text.split())
+    )
+    return escaped(seen).replace("|", r"\|")
 
 
 @dataclass(frozen=True)

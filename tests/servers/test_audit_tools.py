@@ -171,6 +171,22 @@ def test_a_report_says_arguments_and_words_as_the_log_has_them(words: str) -> No
     assert plain(heading.text) == words
 
 
+async def test_a_cell_of_a_report_that_is_cut_says_so_and_spells_out_what_draws_nothing(
+    log: Path, tmp_path: Path
+) -> None:
+    long = "pay " * 50 + "but not before it is signed"
+    strange = replace(CALL, reason="pay \u202e000,1\u202c to \u200bBob \u00ad\U000e0041")
+    await written(f"sqlite+aiosqlite:///{log}", [replace(CALL, reason=long), strange])
+    async with gate_over(log, tmp_path) as gate:
+        told = (await gate("generate_audit_report"))["text"]
+        await gate.do("export_audit_pdf", path="a.pdf", up_to=7)
+    pages = PdfReader(tmp_path / "reports" / "a.pdf").pages
+    for words in (told.replace(r"\\", "\\"), "".join(page.extract_text() for page in pages)):
+        said = "".join(words.split())
+        assert "pay…(227characters)" in said
+        assert r"pay\u202e000,1\u202cto\u200bBob\xad\U000e0041" in said
+
+
 async def test_a_session_is_summed_up(log: Path, tmp_path: Path) -> None:
     async with gate_over(log, tmp_path) as gate:
         summary = await gate("get_session_summary", session=ONE)
