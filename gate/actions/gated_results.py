@@ -79,8 +79,8 @@ class MadeCall:
 async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
     once, which was found below a folder or in an index. What a person has confirmed gives the files that its arguments
-    ask for by their names. A failure of a tool whose results are reviewed is told without what was said of it, which
-    nobody reviews and may quote them, as SQLite's errors do."""
+    ask for by their names, under the rules that are about it. A failure of a tool whose results are reviewed is told
+    without what was said of it, which nobody reviews and may quote them, as SQLite's errors do."""
     targets = call.spec.recipe.targets
     if answer.is_error:
         reviewed = world.policy.review(Phase.AFTER, call.spec.full_name, call.names)
@@ -98,9 +98,7 @@ async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> A
     try:
         gated = await found_gated(world, call.spec, call.args, paths, call.channel)
         if gated and call.is_confirmed:
-            names = names_asked(call.args, targets)
-            asked = await asked_gated(world, call.spec, call.args, names, call.channel)
-            gated = await in_slices(world, not_asked_for(asked, gated))
+            gated = await _not_confirmed(world, call, targets, gated)
         gated += await _under_names(world, call, targets, answer)
     except TooManyFiles:
         return Answer(TOO_MANY_FILES, is_error=True)
@@ -120,13 +118,30 @@ def _may_lie_in_gated(world: World, call: MadeCall) -> bool:
     return any(rule.names(one.full_name) for rule in rules for one in readers)
 
 
+async def _not_confirmed(
+    world: World, call: MadeCall, targets: Targets, gated: Sequence[Gated]
+) -> list[Gated]:
+    """Those that a person's yes to this call was not about: their rule does not hold for the call, so whoever said yes
+    is not who that rule asks, or the arguments do not ask for them."""
+    about = _confirmed_rules(world, call)
+    asked = await asked_gated(world, call.spec, call.args, names_asked(call.args, targets), call.channel)
+    beyond = [one for one in gated if id(one[1]) not in about]
+    return beyond + await in_slices(world, not_asked_for(asked, [one for one in gated if one not in beyond]))
+
+
+def _confirmed_rules(world: World, call: MadeCall) -> set[int]:
+    """The rules that the yes to a call was given under."""
+    about = matching_rules(world.policy, call.spec, call.args, matching(world))
+    return {id(rule) for rule in about if not rule.deny}
+
+
 async def _under_names(world: World, call: MadeCall, targets: Targets, answer: Answer) -> list[Gated]:
     """What the answer says by itself that its content lies in, where the policy keeps that; not what a person has
     confirmed under the same rule, with its name in the arguments or beside such a name."""
     gated = await named_gated(world, call.spec, call.args, answer.structured, call.channel)
     if not (gated and call.is_confirmed):
         return gated
-    about = {id(rule) for rule in matching_rules(world.policy, call.spec, call.args, matching(world))}
+    about = _confirmed_rules(world, call)
     beyond = frozenset(await in_slices(world, not_asked_by_word(targets, answer.structured, call.args)))
     return [one for one in gated if id(one[1]) not in about or fold(one[0]) in beyond]
 

@@ -251,3 +251,23 @@ async def test_a_rule_about_a_path_closes_what_a_tool_finds_that_calls_its_own_a
         assert "“hr is closed”" in said
         other = Rule("plans", ("knowledge.*",), deny=True, schema={"required": ["query"]})
         assert "canary" in await Asker(gate, (other,))("get_related_chunks", chunk="open.md#1")
+
+
+@pytest.mark.parametrize("schema", [None, {"const": "hr/pay.md"}, {"pattern": "^hr/"}])
+async def test_a_yes_to_a_search_is_none_to_a_rule_that_is_not_about_the_search(
+    schema: dict[str, str] | None, tmp_path: Path
+):
+    """Somebody has confirmed it because of another rule, which asks less."""
+    root = tmp_path / "files"
+    (root / "hr").mkdir(parents=True)
+    (root / "hr" / "pay.md").write_text("a canary\n")
+    closed = Rule("hr is closed", ("filesystem.read_file",), deny=True, texts=("^hr/",) if not schema else ())
+    closed = replace(closed, schema=schema and {"required": ["path"], "properties": {"path": schema}})
+    asks = Rule("searches ask", ("filesystem.search_files",), at_least=CallClass.WRITE)
+    async with gated(tmp_path / "logs", "filesystem", server([root])) as gate:
+        for pattern in ("hr/pay.md", "hr/*", "**/pay.md"):
+            args = {"path": ".", "pattern": pattern, "contains": "canary"}
+            assert "a canary" in await Asker(gate, (asks,))("search_files", **args)
+            said = await Asker(gate, (closed, asks))("search_files", **args)
+            assert "a canary" not in said
+            assert "“hr is closed”" in said

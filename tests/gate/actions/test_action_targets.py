@@ -232,6 +232,8 @@ async def test_words_that_a_confirmed_search_looks_for_name_no_file(desk: Scene,
     for words in ("config/prod.yaml", "*prod*", "where is config/prod.yaml"):
         made = MadeCall(spec, {"path": ".", name: words}, "C_OPS", is_confirmed=True)
         assert "hush" not in str(await without_gated_files(desk.world, made, found))
+    searches = replace(BY_PATH, tools=("desk.*",))
+    desk.world = replace(desk.world, policy=replace(desk.world.policy, rules=(searches,)))
     named = MadeCall(spec, {"path": ".", "pattern": "config/prod.yaml"}, "C_OPS", is_confirmed=True)
     assert "hush" in str(await without_gated_files(desk.world, named, found))
 
