@@ -89,6 +89,10 @@ class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def uptime(self) -> float:
+        # The first one also counts while the machine sleeps; macOS does not have it.
+        return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

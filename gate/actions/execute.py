@@ -7,10 +7,10 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from gate.actions.action_versions import audit_entry, logged_result
+from gate.actions.action_versions import audit_entry, logged_result, update_cards
 from gate.actions.claim_click import decision_now, notify_ended, rules_unchanged
 from gate.actions.edit import without_bound_args
-from gate.actions.execution_claim import NotClaimed, call_with_heartbeat, claim, grant_note
+from gate.actions.execution_claim import HeldClaim, NotClaimed, claim, grant_note
 from gate.actions.follow import begin_following
 from gate.actions.gated_results import REVIEWED, MadeCall, without_gated_files
 from gate.actions.grant_consent import grant_withdrawn_reason
@@ -48,6 +48,7 @@ from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.previews import target_of
 from gate.rules.receipt import intact
 from gate.rules.reviews import Phase
+from gate.rules.send_guard import guarded_by
 from gate.rules.task import Task
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, OutcomeUnknown, ServerUnavailable, ToolSpec
@@ -66,6 +67,11 @@ UNTOLD = {
     "error": f"It failed. {REVIEWED}",
     "not_sent": f"It did not run. {REVIEWED}",
     "unknown": REVIEWED,
+}
+LATE = {
+    "success": "After that, its call ended and said that it ran.",
+    "error": "After that, its call ended with an error.",
+    "not_sent": "After that, it turned out that its call was not sent.",
 }
 STORE_RETRY_SECONDS = (
     0.05,
@@ -98,8 +104,8 @@ async def _execute(world: World, action: Action, votes: Sequence[Vote], withheld
         return await cancel_approved(world, action, str(hindered))
     if claimed is None:
         return
-    begun, task = claimed
-    outcome = await call_with_heartbeat(world, begun, _call(world, begun, withheld))
+    begun, task, held = claimed
+    outcome = await held.outcome(_call(world, begun, held, withheld))
     await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task))
 
 
@@ -185,11 +191,11 @@ async def cancel_approved(world: World, action: Action, why: str) -> None:
         return
 
 
-async def _call(world: World, action: Action, withheld: bool) -> Outcome:
+async def _call(world: World, action: Action, held: HeldClaim, withheld: bool) -> Outcome:
     started = world.clock.now()
     try:
         await world.tools.declared(action.server, action.tool)
-        with answered_in_thread(world, subject_of_action(action, withheld)):
+        with answered_in_thread(world, subject_of_action(action, withheld)), guarded_by(held):
             answer: Answer = await world.tools.call(
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
@@ -241,6 +247,20 @@ async def record_outcome(world: World, action: Action, outcome: Outcome, task: T
     if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
         async with world.ledger.begin() as tx:
             notify_ended(tx, await store_outcome(tx, world, now, outcome, spec))
+    elif outcome.kind != "unknown" and now.outcome is not None and now.outcome.at != outcome.at:
+        await _record_late(world, now, outcome)
+
+
+async def _record_late(world: World, action: Action, outcome: Outcome) -> None:
+    """The outcome of a call that ended after a person had settled its action, which stays as they did: the log and the
+    card say what became of the call, without its result, which nobody reviewed. Its time says that it is written."""
+    settled = action.outcome
+    assert settled is not None
+    told = replace(settled, text=f"{settled.text} {LATE[outcome.kind]}", at=outcome.at)
+    async with world.ledger.begin() as tx:
+        moved = await tx.update_action(action, execution=replace(action.execution, outcome=told))
+        tx.audit(replace(outcome_entry(moved, outcome), event="ended_late", result=""))
+        update_cards(tx, moved)
 
 
 async def store_outcome(

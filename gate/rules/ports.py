@@ -136,6 +136,9 @@ class Limits:
 
 class Clock(Protocol):
     def now(self) -> datetime: ...
+    def uptime(self) -> float:
+        """Seconds that the machine runs; unlike `now`, nobody sets them back."""
+
     async def sleep(self, seconds: float) -> None: ...
 
 

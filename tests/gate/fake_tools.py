@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gate.rules.action import CallClass
+from gate.rules.send_guard import SEND_GUARD
 from gate.rules.tool import (
     Answer,
     Drift,
@@ -140,6 +141,9 @@ class Desk:
             return answer(self._look(given["path"]))
         if self.behave == "absent":
             raise ServerUnavailable("desk is not connected")
+        if guard := SEND_GUARD.get():
+            await guard.confirm()
+            guard.check()
         self.calls.append((tool, given))
         self.entered.set()
         if self.gate is not None:

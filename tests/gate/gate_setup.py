@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -161,6 +162,9 @@ class FixedClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def uptime(self) -> float:
+        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         late = seconds == TOLD_AFTER and not self.tells_at_once

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from mcp_types import CallToolResult
 from gate.rules.action import Json
 from gate.rules.jobs import OWNER
 from gate.rules.sampling import RECORD, Sampler, SamplingBounds
+from gate.rules.send_guard import SEND_GUARD
 from gate.rules.tool import Answer, Pin, Problem, ServerStatus, ServerUnavailable, ToolSpec
 from tools.mcp.catalogue import Catalogue, Pins
 from tools.mcp.catalogue_builds import CatalogueBuilder
@@ -192,7 +194,14 @@ class Host:
             client = await connection.ready(deadline - loop.time())
             if definition:
                 client = await self._client_if_declared(connection, tool, definition, deadline)
-            trace = CallTrace(tool=tool, owner=owner, client=client, record=RECORD.get(), slot=slot)
+            trace = CallTrace(
+                tool=tool,
+                owner=owner,
+                client=client,
+                record=RECORD.get(),
+                slot=slot,
+                guard=SEND_GUARD.get(),
+            )
             with self._may_ask(connection, client, deadline - loop.time(), slot):
                 return await self._call(connection, client, trace, args, deadline - loop.time())
         finally:
@@ -231,6 +240,9 @@ class Host:
         try:
             async with asyncio.timeout_at(deadline):
                 await connection.ensure_current()
+                if guard := SEND_GUARD.get():
+                    await guard.confirm()
+                    await connection.ensure_current()  # it may have reported a change meanwhile
                 client = await connection.ready(self._options.timeouts.reconnect)
         except TimeoutError:
             raise ServerUnavailable(f"{connection.name} did not list its tools in time") from None
@@ -248,6 +260,8 @@ class Host:
                 result = await self._call_in_task(seconds, client, json.loads(args), trace)
             self._check_output(connection.name, trace.tool, result)
             return to_answer(result)
+        except ServerUnavailable:  # it may not be sent any more
+            raise
         except Exception as error:
             failure = classify_error(error, trace, connection.name, observed=client.transport is not None)
         if failure.connection_lost:
@@ -280,8 +294,8 @@ class Host:
         asking = CURRENT.get()  # the SDK's own limit would go on while a person is asked
         limit = None if asking else seconds
         scope = anyio.CancelScope()
-        called = client.sdk.call_tool(trace.tool, arguments, read_timeout_seconds=limit)
-        call = asyncio.create_task(_within(scope, called))
+        called = partial(client.sdk.call_tool, trace.tool, arguments, read_timeout_seconds=limit)
+        call = asyncio.create_task(_within(scope, trace, called))
         try:
             if asking:
                 await asking.clock.wait(call)
@@ -339,8 +353,11 @@ class Host:
             return self._listings.get(config.name, (None, None))[1]
 
 
-async def _within(scope: anyio.CancelScope, call: Awaitable[CallToolResult]) -> CallToolResult:
+async def _within(
+    scope: anyio.CancelScope, trace: CallTrace, call: Callable[[], Awaitable[CallToolResult]]
+) -> CallToolResult:
     """What a call gives, unless the scope is cancelled. Raises ConnectionError then."""
     with scope:
-        return await call
+        trace.check()  # for a server in this process, which no transport looks at
+        return await call()
     raise ConnectionError("it was given up")

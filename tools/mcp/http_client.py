@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from http.cookiejar import CookieJar
 from typing import Any
 
@@ -11,9 +12,10 @@ import anyio
 import httpx2
 
 from gate.rules.message_size import MessageSize
+from gate.rules.tool import ServerUnavailable
 from tools.http_bounds import OwnTurns, keep_bounds, reading_head
 from tools.mcp.limits import GET_GAP, PER_CHUNK, PER_REQUEST, TOO_LONG, LoopTime, ParseThrottle, parse_seconds
-from tools.mcp.session import CURRENT_CALL
+from tools.mcp.session import CURRENT_CALL, CallTrace
 
 REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message
 CALL_EXTENSION = "countersign.call"
@@ -56,6 +58,7 @@ class WatchedClient(httpx2.AsyncClient):
         call = CURRENT_CALL.get() if _is_tool_call(request) else None
         if call:
             call.rejection = ""  # a redirect that is followed does not count
+            request.extensions = {**request.extensions, "trace": partial(_check_before_head, call)}
         await self._turn(request)
         try:
             with reading_head():
@@ -114,6 +117,15 @@ class _LimitedBody(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+async def _check_before_head(call: CallTrace, event: str, _: Mapping[str, Any]) -> None:
+    """Raise ConnectError where a call may not be sent any more by the time that there is a connection."""
+    if event.endswith("send_request_headers.started"):
+        try:
+            call.check(handed_over=1)
+        except ServerUnavailable as error:
+            raise httpx2.ConnectError(str(error)) from None
 
 
 def _is_tool_call(request: httpx2.Request) -> bool:

@@ -31,6 +31,7 @@ from pydantic import ValidationError
 
 from gate.rules.message_size import MAX_TYPED_VALUES, has_more_values
 from gate.rules.sampling import SamplingRecord
+from gate.rules.send_guard import SendGuard
 from tools.mcp.limits import (
     MAX_PART_VALUES,
     MAX_PARTS,
@@ -77,6 +78,13 @@ class CallTrace:
     samples: int = 0  # sampling requests so far
     sampling_refused: bool = False  # a refused one is on the record
     slot: Slot | None = None  # the server's slot that it takes
+    guard: SendGuard | None = None  # says whether it may be sent still
+
+    def check(self, handed_over: int = 0) -> None:
+        """Raise ServerUnavailable where its first request, one of so many, may not be sent any more. A call that has
+        several goes on."""
+        if self.guard is not None and self.sent <= handed_over:
+            self.guard.check()
 
 
 MOST_CALLS = 100  # of one server that are remembered while no answer comes: more than run at once
@@ -305,6 +313,7 @@ class _WriteStream:
         if call is None or not isinstance(message, JSONRPCRequest) or message.method != "tools/call":
             await self._inner.send(item)
             return
+        call.check()
         call.sent += 1
         self._transport.note(message.id, call)
         try:

@@ -131,7 +131,7 @@ def frozen(stage: Scene):
     """The world of a process that does not renew its claim, as one that is stopped."""
 
     class Stopped:
-        now = stage.world.clock.now
+        now, uptime = stage.world.clock.now, stage.world.clock.uptime
 
         async def sleep(self, seconds: float) -> None:
             await asyncio.Event().wait()
