@@ -52,6 +52,7 @@ class Letter:
     flags: str
     size: int
     modified: datetime
+    version: str  # what another file in its place, or another content, does not have
 
     @property
     def id(self) -> str:
@@ -102,7 +103,7 @@ class Boxes:
                 with opened(place) as folder:
                     for here, info in listing.visit(folder, "", budget, deep=False):
                         if stat.S_ISREG(info.st_mode) and not here.name.startswith("."):
-                            yield _letter(place.child(here.name), mailbox, info.st_size, disk.modified(info))
+                            yield _letter(place.child(here.name), mailbox, info)
             except ToolError:
                 continue  # no mailbox: just a folder
 
@@ -141,9 +142,10 @@ class Boxes:
         return place, file_ops.create(place, data)
 
 
-def _letter(place: Place, mailbox: str, size: int, modified: datetime) -> Letter:
+def _letter(place: Place, mailbox: str, info: os.stat_result) -> Letter:
     name, _, flags = place.parts[-1].partition(":2,")
-    return Letter(place, mailbox, name, flags, size, modified)
+    which = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+    return Letter(place, mailbox, name, flags, info.st_size, disk.modified(info), " ".join(map(str, which)))
 
 
 def identified(name: str) -> str:

@@ -6,6 +6,7 @@ The index lives as long as the server, in memory; what does not fit there is in 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
@@ -16,7 +17,6 @@ from servers.email.mailboxes import Facts, Letter
 from servers.email.words import TEXTS, Term, Wanted
 from servers.filesystem import disk
 from servers.filesystem.listing import Budget
-from servers.filesystem.paths import shown
 
 SEARCHED = 4 << 20  # bytes of a message that are searched
 SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, every text is looked through
@@ -25,7 +25,7 @@ SHORTEST = 3  # letters that the index finds, inside of words too; for fewer, ev
 LOOKED_UP, MOST_LOOKED_UP = 6, 4
 _LISTED = ("date", "sender", "subject")  # what a list says of a message
 _SCHEMA = f"""PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
-CREATE TABLE letter(id INTEGER PRIMARY KEY, name TEXT UNIQUE, version TEXT, facts TEXT, wrong TEXT,
+CREATE TABLE letter(id INTEGER PRIMARY KEY, path BLOB UNIQUE, version TEXT, facts TEXT, wrong TEXT,
     partly BOOLEAN, named BOOLEAN);
 CREATE VIRTUAL TABLE word USING fts5({", ".join(TEXTS)}, tokenize = 'trigram');"""
 
@@ -47,14 +47,14 @@ class Index:
         What is new or changed is read first, the newest first, until the budget is spent. `wrong` gets a sentence for
         each message that cannot be read.
         """
-        named = {_name(one): one for one in letters}
+        known = {_path(one): one for one in letters}
         with self._lock:
-            self._forget(named, budget)
-            left = self._take_in(named, budget, wrong)
+            self._forget(known, budget)
+            left = self._take_in(known, budget, wrong)
             rows = [*self._holding(wanted.terms)]
-            wrong += [why for name, why in self._base.execute(_BAD) if name in named]
-            partly = sum(name in named for (name,) in self._base.execute(_PARTLY))
-            unread = sum(name in named for (name,) in self._base.execute(_NAMED))
+            wrong += [why for path, why in self._base.execute(_BAD) if path in known]
+            partly = sum(path in known for (path,) in self._base.execute(_PARTLY))
+            unread = sum(path in known for (path,) in self._base.execute(_NAMED))
         if unread and any("attached" in term.texts for term in wanted.terms):
             many = f"{unread:,} messages have" if unread > 1 else "1 message has"
             wrong.insert(0, f"{many} attachments of which only the names were searched.")
@@ -62,31 +62,31 @@ class Index:
             many = f"{partly:,} messages were" if partly > 1 else "1 message was"
             wrong.insert(0, f"{many} searched in part ({_REASONS}).")
         if left:
-            budget.spent = f"{left:,} of {len(named):,} messages are not read yet: search again to go on."
-        found = [(named[name], json.loads(facts)) for name, facts in rows if name in named]
+            budget.spent = f"{left:,} of {len(known):,} messages are not read yet: search again to go on."
+        found = [(known[path], json.loads(facts)) for path, facts in rows if path in known]
         return [(letter, facts) for letter, facts in found if wanted.in_time(facts["date"])]
 
-    def _holding(self, terms: Sequence[Term]) -> Iterator[tuple[str, str]]:
-        """The names and the facts of the messages that hold all of these."""
-        for name, facts in self._base.execute(*_query(terms)):
+    def _holding(self, terms: Sequence[Term]) -> Iterator[tuple[bytes, str]]:
+        """The paths and the facts of the messages that hold all of these."""
+        for path, facts in self._base.execute(*_query(terms)):
             disk.unless_given_up()
-            yield name, facts
+            yield path, facts
 
-    def _forget(self, named: Mapping[str, Letter], budget: Budget) -> None:
+    def _forget(self, known: Mapping[bytes, Letter], budget: Budget) -> None:
         """Take out what is changed or gone. What is in a mailbox that was not looked at stays."""
-        walked = {letter.mailbox for letter in named.values()} if not budget.spent else set()
+        walked = {*map(_folder, known)} if not budget.spent else set()
         old = [
             key
-            for key, name, version in self._base.execute("SELECT id, name, version FROM letter")
-            if (_version(named[name]) != version if name in named else _mailbox(name) in walked)
+            for key, path, version in self._base.execute("SELECT id, path, version FROM letter")
+            if (known[path].version != version if path in known else _folder(path) in walked)
         ]
         for table, column in (("word", "rowid"), ("letter", "id")):
             self._base.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in old])
 
-    def _take_in(self, named: Mapping[str, Letter], budget: Budget, wrong: list[str]) -> int:
+    def _take_in(self, known: Mapping[bytes, Letter], budget: Budget, wrong: list[str]) -> int:
         """Read what is not in the index. Returns how many are left."""
-        known = {name for (name,) in self._base.execute("SELECT name FROM letter")}
-        new = [letter for name, letter in named.items() if name not in known]
+        read = {path for (path,) in self._base.execute("SELECT path FROM letter")}
+        new = [letter for path, letter in known.items() if path not in read]
         new.sort(key=lambda letter: letter.modified, reverse=True)
         some = (letter for letter in new if budget.left())
         done, before = 0, len(wrong)
@@ -103,18 +103,18 @@ class Index:
         partly = bool(facts.get("unread")) or letter.size > SEARCHED
         named = bool(facts.get("named"))
         kept = {name: facts[name] for name in _LISTED if name in facts}
-        row = (_name(letter), _version(letter), json.dumps(kept), facts.get("wrong"), partly, named)
+        row = (_path(letter), letter.version, json.dumps(kept), facts.get("wrong"), partly, named)
         added = self._base.execute(_LETTER, row)
         if len(texts) == len(TEXTS):
             self._base.execute(_WORDS, (added.lastrowid, *texts))
 
 
 _WORDS = f"INSERT INTO word(rowid, {', '.join(TEXTS)}) VALUES (?{', ?' * len(TEXTS)})"
-_LETTER = "INSERT INTO letter(name, version, facts, wrong, partly, named) VALUES (?, ?, ?, ?, ?, ?)"
-_PARTLY = "SELECT name FROM letter WHERE partly AND wrong IS NULL"
-_NAMED = "SELECT name FROM letter WHERE named AND wrong IS NULL"
+_LETTER = "INSERT INTO letter(path, version, facts, wrong, partly, named) VALUES (?, ?, ?, ?, ?, ?)"
+_PARTLY = "SELECT path FROM letter WHERE partly AND wrong IS NULL"
+_NAMED = "SELECT path FROM letter WHERE named AND wrong IS NULL"
 _REASONS = f"cut off, larger than {SEARCHED >> 20} MB, or not in the encoding that they name"
-_BAD = "SELECT name, wrong FROM letter WHERE wrong IS NOT NULL"
+_BAD = "SELECT path, wrong FROM letter WHERE wrong IS NOT NULL"
 
 
 def _query(terms: Sequence[Term]) -> tuple[str, list[str]]:
@@ -126,7 +126,7 @@ def _query(terms: Sequence[Term]) -> tuple[str, list[str]]:
     match = " AND ".join(f"{{{' '.join(term.texts)}}} : {_quoted(term.words[:LOOKED_UP])}" for term in asked)
     given = [*([match] if asked else []), *(term.words for term in rest for _ in term.texts)]
     tables = "letter JOIN word ON word.rowid = letter.id" if terms else "letter"
-    return f"SELECT letter.name, letter.facts FROM {tables} WHERE {' AND '.join(conditions)}", given
+    return f"SELECT letter.path, letter.facts FROM {tables} WHERE {' AND '.join(conditions)}", given
 
 
 def _holds(term: Term) -> str:
@@ -138,14 +138,12 @@ def _quoted(words: str) -> str:
     return f'"{doubled}"'
 
 
-def _name(letter: Letter) -> str:
-    """Where a message is, whatever its flags are."""
-    return f"{letter.mailbox}/{shown(letter.name)}"
+def _path(letter: Letter) -> bytes:
+    """The file that a message was read from, by the bytes on the disk. What a search says of it is said of no other:
+    rules are held against the file, and files of one name may lie in several folders of one mailbox."""
+    return os.fsencode(letter.place.inner)
 
 
-def _mailbox(name: str) -> str:
-    return name.rpartition("/")[0]
-
-
-def _version(letter: Letter) -> str:
-    return f"{letter.size} {letter.modified.isoformat()}"
+def _folder(path: bytes) -> bytes:
+    """The folder of the mailbox that a message file is in."""
+    return b"/".join(path.split(b"/")[:-2])

@@ -22,6 +22,7 @@ from gate.rules.previews import COVERED_BY_RULE, TOUCHED_COVERED
 from servers.email.mailboxes import identified
 from servers.email.smtp import Post
 from tests.model_stub import says
+from tests.servers.files import same_age
 from tests.servers.gate_around_server import Gate
 from tests.servers.mail import mail_app, mailing
 from tests.servers.model_hosts import sampling
@@ -154,6 +155,26 @@ async def test_no_read_tells_of_a_closed_mailbox(tmp_path: Path) -> None:
             assert hidden(said) == [], tool
             assert "one mailbox is closed" in said
             assert tool == "preview_draft" or hidden(await Asker(gate)(tool, **args)), tool
+
+
+async def test_a_closed_mail_is_not_told_under_the_name_of_another_file_of_its_mailbox(
+    tmp_path: Path,
+) -> None:
+    home = maildir(tmp_path)
+    closed, twin = (home / box / "cur" / f"{PAY}:2,S" for box in (".HR", "HR"))
+    by_path = {"required": ["path"], "properties": {"path": {"pattern": r"^\.HR/"}}}
+    rule = Rule("one mailbox is closed", ("*",), deny=True, schema=by_path)
+    async with mailing(home) as gate:
+        ask = Asker(gate, (rule,))
+        assert "one mailbox is closed" in await ask("search_emails", text="300k")
+        twin.parent.mkdir(parents=True)
+        twin.write_bytes(b"Subject: x\n\nwords".ljust(closed.stat().st_size))
+        same_age(twin, closed.stat())
+        assert hidden(await ask("search_emails", text="300k")) == []
+        assert "CANARY" not in await ask("search_emails", text="words")
+        found = await gate("search_emails", text="words")
+        assert [one["file"] for one in found["messages"]] == [f"HR/cur/{PAY}:2,S"]
+        assert len((await gate("search_emails", mailbox="HR"))["messages"]) == 2
 
 
 @pytest.mark.slow(but=1)
