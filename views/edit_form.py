@@ -18,16 +18,17 @@ from views.form_fields import (
     ABSENT,
     MOST_DEPTH,
     MOST_FIELDS,
-    MOST_OPTIONS,
     NUMBER,
     Field,
     Form,
     Kind,
     spelled,
 )
+from views.form_schemas import MOST_OPTIONS, MOST_WORK, SchemaReader, TooMuchWork, extent
 
 VALUE = "value"  # the action id of every input of the form
 FORM_BYTES = 230 * 1024  # of the 250 KB of a modal
+WRITTEN = 16  # bytes of a block that are as much work as one value
 HOW = {Kind.LINES: "One per line. ", Kind.NUMBERS: "One number per line. ", Kind.JSON: "As JSON. "}
 FORMATS = {
     "email": "An email address. ",
@@ -52,23 +53,51 @@ class Filled:
     errors: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A form as a modal shows it: its fields, the block of each, and how much work it was to make them."""
+
+    form: Form
+    fields: tuple[Field, ...]
+    blocks: list[Block]
+    work: int
+
+
 class Unreadable(Exception):
     """What was typed cannot be read. Its text is the sentence for the field."""
 
 
+def shown(form: Form) -> Shown:
+    """The fields, each with its block; one for everything where that many, or that much in them, is more than a modal
+    holds, or more work to find."""
+    reader = SchemaReader(form.schema)
+    try:
+        for depth in (MOST_DEPTH, 1):
+            fields = form.fields(reader, depth)
+            if (made := _drawn(fields, reader)) is not None:
+                return Shown(form, fields, made, reader.work)
+            if all(len(each.path) == 1 for each in fields):
+                break
+    except TooMuchWork:
+        pass
+    fields = form.as_one()
+    return Shown(form, fields, [_block(each) for each in fields], min(reader.work, MOST_WORK))
+
+
 def blocks(form: Form) -> list[Block]:
     """The form's blocks, one for each field."""
-    return [_block(each) for each in _asked(form)]
+    return shown(form).blocks
 
 
-def values(form: Form, state: Mapping[str, Mapping[str, str]]) -> Filled:
-    """The arguments as submitted. `form`: what was shown; `state`: what stands in each input, by block and action. What
-    a form of another definition of the tool gave is an error at its first input."""
+def values(asked: Shown, state: Mapping[str, Mapping[str, str]]) -> Filled:
+    """The arguments as submitted. `asked`: what was shown; `state`: what stands in each input, by block and action.
+    What a form of another definition of the tool gave is an error at its first input."""
+    form = asked.form
     others = (block for block in state if block.startswith(form.prefix) and not block.startswith(form.begins))
     if other := next(others, None):
         return Filled(dict(form.args), {other: ANOTHER_TOOL})
     made, errors = dict(form.args), {}
-    for each in _asked(form):
+    for each in asked.fields:
         if not each.editable or each.block not in state:
             continue
         raw = state[each.block].get(VALUE, "")
@@ -101,13 +130,13 @@ def _put(
     return {**values, name: value}
 
 
-def field_errors(form: Form, problems: Sequence[Problem]) -> dict[str, str]:
+def field_errors(asked: Shown, problems: Sequence[Problem]) -> dict[str, str]:
     """Broken rules of the schema as errors of the form's blocks.
 
     Slack shows errors on inputs only: what belongs to none of them goes to the first. Empty when the form
     has no input at all.
     """
-    inputs = [each for each in _asked(form) if each.editable]
+    inputs = [each for each in asked.fields if each.editable]
     found: dict[str, str] = {}
     for problem in problems if inputs else ():
         found.setdefault(max(inputs, key=lambda each: _common(each.path, problem.path)).block, problem.text)
@@ -120,13 +149,18 @@ def _common(path: Sequence[str], other: Sequence[str | int]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _asked(form: Form) -> tuple[Field, ...]:
-    """The fields; one for everything where that many, or that much in them, is more than a modal holds."""
-    for depth in (MOST_DEPTH, 1):
-        found = form.fields(depth)
-        if len(found) <= MOST_FIELDS and len(json.dumps([_block(each) for each in found])) <= FORM_BYTES:
-            return found
-    return form.as_one()
+def _drawn(fields: Sequence[Field], reader: SchemaReader) -> list[Block] | None:
+    """The blocks of these fields; None where a modal does not hold them all."""
+    made, size = list[Block](), 0
+    for each in fields if len(fields) <= MOST_FIELDS else ():
+        reader.count(extent(each.choices))
+        made.append(_block(each))
+        length = len(json.dumps(made[-1]))
+        size += length + len(", ")
+        if size > FORM_BYTES:
+            return None
+        reader.count(length // WRITTEN)
+    return made if len(fields) <= MOST_FIELDS else None
 
 
 def _block(each: Field) -> Block:

@@ -8,19 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from gate.rules.action import Json
 from gate.rules.server_questions import NoForm, labels
 from views.block_kit import visible
-
-Schema = Mapping[str, Json]
+from views.form_schemas import MOST_OPTIONS, MOST_TYPES, TEXT, Schema, SchemaReader, union
 
 MOST_TEXT = 3_000  # characters that Slack's text input takes
-MOST_OPTIONS = 100
 MOST_FIELDS = 90  # of the 100 blocks of a modal
-MOST_REFERENCES = 8  # that lead one to the next
 MOST_DEPTH = 4  # names from the arguments to a field
 UNSHOWN = "…" * (MOST_TEXT + 1)  # stands for a value that no input holds: to write it out takes long
 ABSENT: Any = object()  # an argument that is not given at all, which null is not
@@ -102,14 +99,14 @@ class Form:
         """What the ids of its blocks begin with."""
         return self.prefix + self.definition[:MOST_DEFINITION]
 
-    def fields(self, depth: int = MOST_DEPTH) -> tuple[Field, ...]:
+    def fields(self, reader: SchemaReader, depth: int = MOST_DEPTH) -> tuple[Field, ...]:
         """A field for every parameter but the bound ones, and for every value that the schema does not name; an object
         whose names are known becomes fields of its own, down to `depth` names. At most MOST_FIELDS and one more: a
-        small schema can stand for millions."""
+        small schema can stand for millions. `reader`: that of its schema. Raises TooMuchWork."""
         rest = {name: value for name, value in self.args.items() if name not in self.bound}
         properties = self.schema.get("properties", {})
         asked = {name: one for name, one in properties.items() if name not in self.bound}
-        found = self._inside({**self.schema, "properties": asked}, rest, _Place((), True, depth))
+        found = self._inside(reader, {**self.schema, "properties": asked}, rest, _Place((), True, depth))
         return tuple(islice(found, MOST_FIELDS + 1))
 
     def as_one(self) -> tuple[Field, ...]:
@@ -118,26 +115,28 @@ class Form:
         shown = _shown(Kind.JSON, rest, ())
         return (Field((), f"{self.begins}s", Kind.JSON, {}, True, rest, shown, multiline=True),)
 
-    def _inside(self, schema: Schema, values: Mapping[str, Json], around: _Place) -> Iterator[Field]:
+    def _inside(
+        self, reader: SchemaReader, schema: Schema, values: Mapping[str, Json], around: _Place
+    ) -> Iterator[Field]:
         properties, required = schema.get("properties", {}), schema.get("required")
-        for name in [*properties, *(one for one in values if one not in properties)]:
-            must = isinstance(required, Sequence) and name in required
+        required = required if isinstance(required, Sequence) else ()
+        for name in chain(properties, (one for one in values if one not in properties)):
+            reader.count(1 + len(required) // TEXT)
             within = (*around.within, around.required) if around.path else ()
-            place = _Place((*around.path, name), must, around.depth, within)
-            yield from self._fields(place, properties.get(name, {}), values.get(name, ABSENT))
+            place = _Place((*around.path, name), name in required, around.depth, within)
+            yield from self._fields(reader, place, properties.get(name, {}), values.get(name, ABSENT))
 
-    def _fields(self, place: _Place, declared: Json, old: Json) -> Iterator[Field]:
+    def _fields(self, reader: SchemaReader, place: _Place, declared: Json, old: Json) -> Iterator[Field]:
         described = declared if isinstance(declared, dict) else {}
-        schema, nullable = _without_null(resolved(declared, self.schema), self.schema)
-        if isinstance(schema.get("items"), dict):
-            schema = {**schema, "items": resolved(schema["items"], self.schema)}
+        schema, nullable = reader.shape(declared)
         if len(place.path) < place.depth and _has_names(schema, old, nullable):
             is_given = isinstance(old, Mapping)
             inside = schema if is_given or place.required else {**schema, "required": ()}
-            yield from self._inside(inside, old if is_given else {}, place)
+            yield from self._inside(reader, inside, old if is_given else {}, place)
             return
         hint = {"description": described.get("description", schema.get("description", ""))}
-        kind, choices = _kind(schema, old, nullable, place.required)
+        reader.count(sum(map(len, place.path)))  # they may be long, and are gone through
+        kind, choices = _kind(reader, schema, old, nullable, place.required)
         yield Field(
             path=place.path,
             block=block_of(place.path, self.begins),
@@ -163,54 +162,13 @@ def block_of(path: tuple[str, ...], prefix: str = ARGUMENT) -> str:
     return f"{prefix}#" + hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def resolved(schema: Json, root: Schema) -> Schema:
-    """The schema behind local references and wrappers of one; `true` and unknown references allow anything."""
-    for _ in range(MOST_REFERENCES):  # a reference to itself ends here
-        if not isinstance(schema, dict):
-            return {}
-        single = schema.get("allOf", ())
-        if "$ref" in schema:
-            schema = _pointed(schema["$ref"], root)
-        elif len(single) == 1 and isinstance(single[0], dict):
-            schema = {**{k: v for k, v in schema.items() if k != "allOf"}, **single[0]}
-        else:
-            return schema
-    return {}
-
-
-def _pointed(reference: Json, root: Schema) -> Json:
-    at: Json = root
-    # Not one to an anchor, or one whose names the validator would decode: the form asks for what is checked.
-    if not isinstance(reference, str) or "%" in reference or not f"{reference}/".startswith("#/"):
-        return {}
-    for step in reference[1:].split("/")[1:]:
-        at = at.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(at, dict) else {}
-    return at
-
-
-def _without_null(schema: Schema, root: Schema) -> tuple[Schema, bool]:
-    """What is left of a schema when null is taken out, and whether it was in."""
-    types = schema.get("type")
-    if isinstance(types, list):
-        rest = [t for t in types if t != "null"]
-        return {**schema, "type": rest[0] if len(rest) == 1 else rest}, "null" in types
-    for key in ("anyOf", "oneOf"):
-        if len(schema.get(key, ())) > MOST_OPTIONS + 1:  # with null
-            return schema, False
-        ways = [resolved(way, root) for way in schema.get(key, ())]
-        others = [way for way in ways if way.get("type") != "null"]
-        if len(others) == 1:
-            return {**{k: v for k, v in schema.items() if k != key}, **others[0]}, len(ways) > 1
-        if ways:
-            return {**schema, key: others}, len(others) < len(ways)
-    return schema, False
-
-
-def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Kind, tuple[Json, ...]]:
+def _kind(
+    reader: SchemaReader, schema: Schema, old: Json, nullable: bool, required: bool
+) -> tuple[Kind, tuple[Json, ...]]:
     """How the argument is asked for: the simplest input that can hold the present value exactly."""
-    options = _options(schema)
+    options = reader.options(schema)
     if isinstance(old, bool) and not options and "boolean" in _types(schema):
-        options = [True, False]
+        options = (True, False)
     if options:
         extra = ([None] if nullable and None not in options else []) + ([] if required else [ABSENT])
         choices = (*options, *extra)
@@ -223,7 +181,7 @@ def _kind(schema: Schema, old: Json, nullable: bool, required: bool) -> tuple[Ki
     if allowed & NUMBERS and (_plain_number(old) or (blank and allowed <= NUMBERS)):
         return Kind.NUMBER, ()
     if "array" in allowed and (isinstance(old, list) or (blank and allowed == {"array"})):
-        named = tuple(_options(items)) if isinstance(items := schema.get("items"), dict) else ()
+        named = reader.options(items) if isinstance(items := schema.get("items"), dict) else ()
         if 0 < len(named) <= MOST_OPTIONS and _can_be_picked([] if blank else old, named):
             return Kind.SEVERAL, named
         return _kind_of_list(schema, [] if blank else old) if fits else Kind.JSON, ()
@@ -261,15 +219,18 @@ def _types(schema: Json) -> frozenset[str]:
     """The types of JSON that it allows, as far as it says so in a plain way; none otherwise."""
     if not isinstance(schema, dict):
         return ANY
-    wanted = schema.get("type")
-    if isinstance(wanted, str | list):
-        return frozenset(
-            one for one in ([wanted] if isinstance(wanted, str) else wanted) if isinstance(one, str)
-        )
-    ways = [way for key in ("anyOf", "oneOf") for way in schema.get(key, ())]
+    ways = union(schema)
+    if isinstance(schema.get("type"), str | list):
+        return _named_types(schema)
     if ways and all(isinstance(way, dict) and "type" in way for way in ways):
-        return frozenset[str]().union(*map(_types, ways))
+        return frozenset[str]().union(*map(_named_types, ways))
     return frozenset() if ways or _is_intricate(schema) else ANY
+
+
+def _named_types(schema: Schema) -> frozenset[str]:
+    wanted = schema.get("type")
+    listed = wanted[:MOST_TYPES] if isinstance(wanted, list) else [wanted]
+    return frozenset(one for one in listed if isinstance(one, str))
 
 
 def _has_names(schema: Schema, old: Json, nullable: bool) -> bool:
@@ -286,21 +247,6 @@ def _has_names(schema: Schema, old: Json, nullable: bool) -> bool:
 def _is_intricate(schema: Schema) -> bool:
     """Whether it says more than types and names."""
     return not schema.keys().isdisjoint(("enum", "const", "anyOf", "oneOf", "allOf", "not", "if"))
-
-
-def _options(schema: Schema) -> list[Json]:
-    """The values of an enum, a const, a union of consts, or a boolean; none when it is anything else."""
-    if isinstance(schema.get("enum"), list):
-        return list(schema["enum"])
-    if "const" in schema:
-        return [schema["const"]]
-    if schema.get("type") == "boolean":
-        return [True, False]
-    for key in ("anyOf", "oneOf"):
-        ways = schema.get(key, ())
-        if ways and all(isinstance(way, dict) and ("const" in way or "enum" in way) for way in ways):
-            return [value for way in ways for value in _options(way)]
-    return []
 
 
 def _labels(schema: Schema, kind: Kind, choices: tuple[Json, ...]) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from gate.sentences.plurals import counted
 from views import edit_form
 from views.block_kit import Block, option, plain, select, shortened, text_input, visible
 from views.block_kit import field as input_block
-from views.form_fields import Form, Schema, same
+from views.form_fields import Form, same
+from views.form_schemas import Schema
 from views.task_wording import number, source, what
 
 PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
@@ -82,7 +83,7 @@ def _changed(plan: Plan, step: Step, state: State, specs: Specs | None) -> tuple
         wrong[block_of(PLACE, step)] = f"This must be a whole number from 1 to {len(open_steps(plan))}."
     args = None
     if specs is not None:
-        filled = edit_form.values(_form(plan, step, specs), state)
+        filled = edit_form.values(edit_form.shown(_form(plan, step, specs)), state)
         args = None if same(filled.args, dict(step.args)) else filled.args
         wrong |= filled.errors
     keep = given(KEEP) or (ASKS if step.ask else STAYS)

@@ -53,11 +53,13 @@ async def submit_edit(world: World, press: Press, submission: Submission) -> Rep
     action = await world.ledger.action(press.ref.id)
     if action is None:
         return Reply(text=NOT_FOUND)
-    form = result_review_card.form(action)
+    form = edit_form.shown(result_review_card.form(action))
     filled = edit_form.values(form, payloads.input_values(submission.values))
     if filled.errors:
         return errors(filled.errors)
-    said = await result_review.approve(world, press, None if same(filled.args, form.args) else filled.args)
+    said = await result_review.approve(
+        world, press, None if same(filled.args, form.form.args) else filled.args
+    )
     if isinstance(said, InvalidAnswer):
         return errors(edit_form.field_errors(form, said.problems))
     return Reply(text=said.text)
@@ -151,7 +153,7 @@ class Modals:
         )
         if isinstance(found, PressResult) or pressed is None:
             return Reply(text=found.text if isinstance(found, PressResult) else NOT_FOUND)
-        form = form_of(found)
+        form = edit_form.shown(form_of(found))
         filled = edit_form.values(form, payloads.input_values(submission.values))
         if filled.errors:
             return errors(filled.errors)

@@ -71,7 +71,7 @@ class ServerQuestions:
         question = await server_questions.load_question(self._world, pressed)
         if isinstance(question, PressResult):
             return Reply(text=question.text)
-        form = self._fields(question)
+        form = edit_form.shown(self._fields(question))
         filled = edit_form.values(form, payloads.input_values(submission.values))
         if filled.errors:
             return errors(filled.errors)

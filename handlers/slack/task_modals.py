@@ -111,13 +111,14 @@ class TaskModals:
         if isinstance(found, Reply):
             return found
         task, press = found
-        form = revised(task)
-        if form is None:
+        made = revised(task)
+        if made is None:
             return Reply(text=OLD_CARD)
+        form = edit_form.shown(made)
         filled = edit_form.values(form, payloads.input_values(submission.values))
         if filled.errors:
             return errors(filled.errors)
-        edited = None if same(filled.args, form.args) else filled.args
+        edited = None if same(filled.args, made.args) else filled.args
         press = replace(press, text=payloads.text_value(submission.values, FEEDBACK))
         said = await step_review.approve_output(self._world, press, edited=edited)
         if isinstance(said, InvalidAnswer):

@@ -17,6 +17,7 @@ from tests.views.task_samples import WHEN, WHICH, WHY, destroying, huge, long_pl
 from views import task_modals
 from views.buttons import untagged
 from views.edit_form import ANOTHER_TOOL, values
+from views.edit_form import shown as shown_form
 from views.task_form import ARGS, AWAY, KEEP, NOTE, PLACE, VALUE, block_of, changed
 
 S = TaskState
@@ -69,8 +70,10 @@ def test_a_result_is_shown_to_be_changed_and_what_was_not_touched_is_not_read():
     inputs = {e["block_id"]: e["element"] for e in parts(view["blocks"], "input")}
     assert inputs["result.text"]["initial_value"] == "moved"
     form = task_modals.revised(of)
-    assert values(form, as_shown(view)).args == seen.result
-    changed_to = values(form, {**as_shown(view), "result.n": {"value": "3"}, "result.text": {"value": ""}})
+    assert values(shown_form(form), as_shown(view)).args == seen.result
+    changed_to = values(
+        shown_form(form), {**as_shown(view), "result.n": {"value": "3"}, "result.text": {"value": ""}}
+    )
     assert changed_to.args == {"text": "", "n": 3}
     changed_before = replace(of, plan=plan(having(seen, result={"text": "x" * 4000})))
     assert task_modals.TOO_LONG in shown(opened(task_modals.revise(changed_before))["blocks"])

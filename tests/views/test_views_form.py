@@ -13,9 +13,10 @@ from gate.rules.tool import Problem
 from tests.cpu_time import seconds
 from tests.views.samples import action, opened, parts
 from views import modals
-from views.edit_form import blocks, field_errors, values
+from views.edit_form import blocks, field_errors, shown, values
 from views.form_fields import MOST_FIELDS, Form, Kind, same
 from views.form_fields import block_of as block_of_path
+from views.form_schemas import MOST_WORK, SchemaReader
 
 TYPES = st.sampled_from(
     [
@@ -100,7 +101,12 @@ def block_of(*path):
 
 def submitted(schema, args, bound=(), **changes):
     form = Form(schema, args, frozenset(bound))
-    return values(form, state_of(blocks(form), **changes))
+    asked = shown(form)
+    return values(asked, state_of(asked.blocks, **changes))
+
+
+def fields_of(schema, args=None):
+    return Form(schema, args or {}).fields(SchemaReader(schema))
 
 
 def inputs(schema, args, bound=()):
@@ -360,7 +366,7 @@ def test_an_object_of_which_nothing_is_left_stays_where_it_has_to_be():
 
 def test_a_broken_rule_inside_of_an_object_comes_back_at_its_field():
     problems = [Problem(("place", "room"), "too high"), Problem(("alarm",), "no alarm here")]
-    found = field_errors(Form(EVENT, {"title": "Lunch"}), problems)
+    found = field_errors(shown(Form(EVENT, {"title": "Lunch"})), problems)
     assert found == {block_of("place", "room"): "too high", block_of("alarm", "minutes"): "no alarm here"}
 
 
@@ -375,7 +381,7 @@ def test_a_small_schema_that_stands_for_millions_of_fields_costs_no_time():
     schema = {"properties": {"a": {"$ref": "#/$defs/deep"}}, "$defs": {"deep": deep}}
     (block,) = blocks(Form(schema, {}))
     assert block["block_id"] == "arg.a"
-    assert len(Form(schema, {}).fields()) == MOST_FIELDS + 1
+    assert len(fields_of(schema)) == MOST_FIELDS + 1
 
 
 @pytest.mark.parametrize(
@@ -391,7 +397,7 @@ def test_what_is_no_schema_behind_a_reference_is_asked_for_in_some_way(odd):
 def test_a_form_asks_for_no_choice_that_the_validator_does_not_know(reference):
     hidden = {"type": "array", "items": {"enum": list(range(100))}}
     schema = {**one({"$ref": reference}), "$defs": {"y": True, "%79": hidden}, **hidden}
-    (field,) = Form(schema, {"a": [99]}).fields()
+    (field,) = fields_of(schema, {"a": [99]})
     assert (field.kind, field.choices) == (Kind.NUMBERS, ())
 
 
@@ -414,7 +420,36 @@ def test_what_many_fields_may_be_is_compared_in_bounded_time(part, value):
     properties = {f"p{n}": {"$ref": "#/$defs/part"} for n in range(85)}
     schema = {"properties": properties, "$defs": {"part": part, **steps, "c14": {}}}
     args = {f"p{n}": value for n in range(1 if len(str(value)) > 1_000 else 85)}
-    assert seconds(lambda: Form(schema, args).fields(), 2, 0.1) < 0.1
+    assert seconds(lambda: shown(Form(schema, args)), 2, 0.1) < 0.1
+
+
+LARGE_BY_REFERENCES = {
+    "choices": {"u": {"anyOf": [{"$ref": "#/$defs/e"}] * 100}, "e": {"enum": [1] * 4_400}},
+    "lists to choose": {"u": {"enum": [["x" * 400] * 2] * 98}},
+    "long texts": {"u": {"enum": [f"{'é' * 700}{n}" for n in range(66)]}},
+    "ways": {"u": {"anyOf": [{"type": "string"}] * 4_500}},
+    "references that lead nowhere": {"u": {"anyOf": [{"$ref": "#/" + "x/" * 149}] * 101}},
+    "a long name": {"u": {"type": "object", "properties": {"n" * 80_000: {"type": "string"}}}},
+    "required names": {"u": {"type": "string"}, "n": [f"{n:05d}" for n in range(4_500)]},
+}
+
+
+@pytest.mark.parametrize("defs", LARGE_BY_REFERENCES.values(), ids=LARGE_BY_REFERENCES)
+def test_a_form_looks_at_no_more_than_it_may_however_much_its_references_stand_for(defs):
+    schema = {"properties": {f"p{n}": {"$ref": "#/$defs/u"} for n in range(90)}, "$defs": defs}
+    schema["required"] = defs.get("n", [])
+    form = shown(Form(schema, {"p0": 1}))
+    assert form.work <= MOST_WORK
+    assert values(form, state_of(form.blocks)).args == {"p0": 1}
+    assert seconds(lambda: shown(Form(schema, {"p0": 1})), 3, 0.1) < 0.1
+
+
+def test_an_ordinary_form_is_far_from_the_work_that_it_may_be():
+    kinds = {"mode": {"enum": ["a", "b"]}, "to": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
+    schema = {"properties": {f"p{n}": {"$ref": f"#/$defs/{'mode' if n % 2 else 'to'}"} for n in range(90)}}
+    form = shown(Form({**schema, "$defs": kinds}, {}))
+    assert len(form.fields) == 90
+    assert form.work < MOST_WORK / 10
 
 
 def test_too_many_fields_become_one_of_json():
@@ -424,11 +459,11 @@ def test_too_many_fields_become_one_of_json():
     made = blocks(form)
     assert len(made) == 1
     state = state_of(made)
-    assert values(form, state).args == args
+    assert values(shown(form), state).args == args
     state["args"] = {"value": '{"p2": "b"}'}
-    assert values(form, state).args == {"p2": "b", "hash": "h"}
+    assert values(shown(form), state).args == {"p2": "b", "hash": "h"}
     state["args"] = {"value": "[1]"}
-    assert "one JSON object" in values(form, state).errors["args"]
+    assert "one JSON object" in values(shown(form), state).errors["args"]
 
 
 def test_a_schema_too_large_for_a_modal_becomes_one_field_of_json():
@@ -455,14 +490,17 @@ def test_the_description_is_a_hint_and_the_name_is_the_label():
 
 
 def test_an_input_that_nobody_sent_keeps_its_value():
-    assert values(Form(one({"type": "string"}), {"a": "x"}), {}).args == {"a": "x"}
+    assert values(shown(Form(one({"type": "string"}), {"a": "x"})), {}).args == {"a": "x"}
 
 
 def test_broken_rules_of_the_schema_come_back_at_their_fields():
     schema = {"properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "string"}}}}
     problems = [Problem(("b", 0), "must not be empty"), Problem(("b",), "second"), Problem((), "too few")]
-    assert field_errors(Form(schema, {}), problems) == {"arg.b": "must not be empty", "arg.a": "too few"}
-    assert field_errors(Form({"properties": {}}, {}), problems) == {}
+    assert field_errors(shown(Form(schema, {})), problems) == {
+        "arg.b": "must not be empty",
+        "arg.a": "too few",
+    }
+    assert field_errors(shown(Form({"properties": {}}, {})), problems) == {}
 
 
 def test_a_form_without_any_input_has_no_submit():
@@ -492,5 +530,5 @@ def test_slack_insists_on_an_answer_only_where_an_empty_one_would_be_none(name, 
 
 def test_fields_know_what_is_required():
     schema = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}
-    assert [f.required for f in Form(schema, {}).fields()] == [True, False]
+    assert [f.required for f in fields_of(schema)] == [True, False]
     assert [b["optional"] for b in blocks(Form(schema, {}))] == [False, True]

@@ -28,7 +28,7 @@ from tests.views.task_samples import plan, step, task
 from views import lists, modals, notices, rendering
 from views.block_kit import clip, escape, escaped, fits_line, inline, mention, mrkdwn, shortened, visible
 from views.card import card
-from views.edit_form import blocks, field_errors
+from views.edit_form import blocks, field_errors, shown
 from views.form_fields import Form
 
 MARK = "Zq"  # stands in no sentence of ours
@@ -268,7 +268,7 @@ def test_only_a_slack_id_becomes_a_mention():
 def test_errors_of_a_form_go_to_fields_only():
     schema = {"properties": {"a": {"type": "string"}}}
     problems = [Problem(("a",), "too short"), Problem((), "odd"), Problem(("zz", 0), "no")]
-    assert field_errors(Form(schema, {}), problems) == {"arg.a": "too short"}
+    assert field_errors(shown(Form(schema, {})), problems) == {"arg.a": "too short"}
     assert {b["block_id"] for b in blocks(Form(schema, {}))} == {"arg.a"}
 
 
