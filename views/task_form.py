@@ -17,8 +17,9 @@ from gate.sentences.plurals import counted
 from views import edit_form
 from views.block_kit import Block, option, plain, select, shortened, text_input, visible
 from views.block_kit import field as input_block
+from views.edit_form import Shown
 from views.form_fields import Form, same
-from views.form_schemas import Schema
+from views.form_schemas import MOST_WORK, Schema
 from views.task_wording import number, source, what
 
 PLACE, KEEP, NOTE, ARGS = "place", "keep", "note", "args"  # the kinds of a step's blocks
@@ -52,26 +53,27 @@ class Filled:
 
 def step_fields(plan: Plan, specs: Specs) -> list[Block]:
     """The form's blocks, and what is not in it."""
-    steps, with_args = _asked(plan, specs)
-    blocks = [block for step in steps for block in _fields(plan, step, specs if with_args else None)]
-    return [*blocks, *_left_out(plan, steps, with_args)]
+    asked = _asked(plan, specs)
+    blocks = [block for step, form in asked for block in _fields(plan, step, form)]
+    return [*blocks, *_left_out(plan, asked)]
 
 
 def changed(plan: Plan, state: State, specs: Specs) -> Filled:
     """What was submitted. `state`: what stands in each input, by block; a block that is missing was not shown."""
-    steps, with_args = _asked(plan, specs)
     changes, errors = [], {}
-    for step in steps:
-        made, wrong = _changed(plan, step, state, specs if with_args else None)
+    asked = _asked(plan, specs)
+    for step, form in asked:
+        made, wrong = _changed(plan, step, state, form)
         changes.append(made)
         errors.update({} if made.drop else wrong)
+    steps = [step for step, _ in asked]
     if steps and all(one.drop for one in changes) and len(steps) == len(open_steps(plan)):
         errors[block_of(KEEP, steps[0])] = NOTHING_LEFT
     errors = {**_crowded(plan, steps, changes), **errors}
     return Filled((), errors) if errors else Filled(tuple(changes))
 
 
-def _changed(plan: Plan, step: Step, state: State, specs: Specs | None) -> tuple[StepChange, dict[str, str]]:
+def _changed(plan: Plan, step: Step, state: State, form: Shown | None) -> tuple[StepChange, dict[str, str]]:
     """What was said of one step, and what is wrong with it."""
 
     def given(kind: str) -> str | None:
@@ -82,8 +84,8 @@ def _changed(plan: Plan, step: Step, state: State, specs: Specs | None) -> tuple
     if place is None:
         wrong[block_of(PLACE, step)] = f"This must be a whole number from 1 to {len(open_steps(plan))}."
     args = None
-    if specs is not None:
-        filled = edit_form.values(edit_form.shown(_form(plan, step, specs)), state)
+    if form is not None:
+        filled = edit_form.values(form, state)
         args = None if same(filled.args, dict(step.args)) else filled.args
         wrong |= filled.errors
     keep = given(KEEP) or (ASKS if step.ask else STAYS)
@@ -120,19 +122,23 @@ def block_of(kind: str, step: Step) -> str:
     return f"{kind}." + hashlib.sha256(step.id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _asked(plan: Plan, specs: Specs) -> tuple[list[Step], bool]:
-    """The steps in the form, and whether their arguments are; as many of them as one window holds."""
-    steps, count, size = open_steps(plan), 0, 0
-    for step in steps:
-        made = _fields(plan, step, specs)
-        count, size = count + len(made), size + len(json.dumps(made))
-        if count > BLOCKS or size > BYTES:  # no more of them are made than fit: each can take long
-            return steps[: BLOCKS // 3], False
-    return steps, True
+def _asked(plan: Plan, specs: Specs) -> list[tuple[Step, Shown | None]]:
+    """The steps in the form, each with that of its arguments; as many of them as one window holds, and all without
+    their arguments where those do not fit, or are more work than one window is worth."""
+    asked = list[tuple[Step, Shown | None]]()
+    count = size = work = 0
+    for step in open_steps(plan):
+        form = edit_form.shown(_form(plan, step, specs))
+        made = _fields(plan, step, form)
+        count, size, work = count + len(made), size + len(json.dumps(made)), work + form.work
+        if count > BLOCKS or size > BYTES or work > MOST_WORK:  # no more of them are made: each can take long
+            return [(one, None) for one in open_steps(plan)[: BLOCKS // 3]]
+        asked.append((step, form))
+    return asked
 
 
-def _fields(plan: Plan, step: Step, specs: Specs | None) -> list[Block]:
-    """The blocks of a step; without its arguments where no `specs` are given."""
+def _fields(plan: Plan, step: Step, form: Shown | None) -> list[Block]:
+    """The blocks of a step; without its arguments where no `form` of them is given."""
     place = {
         "type": "number_input",
         "action_id": VALUE,
@@ -152,7 +158,7 @@ def _fields(plan: Plan, step: Step, specs: Specs | None) -> list[Block]:
             optional=True,
         ),
     ]
-    return made if specs is None else [*made, *edit_form.blocks(_form(plan, step, specs))]
+    return made if form is None else [*made, *form.blocks]
 
 
 def _noted(step: Step) -> str:
@@ -183,11 +189,11 @@ def _form(plan: Plan, step: Step, specs: Specs) -> Form:
     return Form(fields, args, bound, prefix, definition=definition)
 
 
-def _left_out(plan: Plan, steps: list[Step], with_args: bool) -> list[Block]:
+def _left_out(plan: Plan, asked: list[tuple[Step, Shown | None]]) -> list[Block]:
     """What does not fit, and that it stays as it is."""
-    left = len(open_steps(plan)) - len(steps)
+    left = len(open_steps(plan)) - len(asked)
     told = []
-    if not with_args:
+    if any(form is None for _, form in asked):
         told.append(
             "These are too many steps for their arguments to fit in here: the arguments stay as they are."
         )

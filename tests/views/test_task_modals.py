@@ -208,6 +208,43 @@ def test_what_an_earlier_step_gives_can_be_written_instead():
     )
 
 
+def of_references(kind, count=91):
+    """The tool of twelve steps, with so many arguments that are one kind."""
+    properties = {f"p{n}": {"$ref": "#/$defs/kind"} for n in range(count)}
+    schema = {"properties": properties, "$defs": {"kind": kind}}
+    made = plan(*(step(f"s{n}", args={"p0": "x"}) for n in range(12)))
+    return made, {s.id: ToolSpec("filesystem", "move_file", "", "", schema, "d") for s in made.steps}
+
+
+@pytest.mark.parametrize("count", [90, 91])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": ["string", "null"], **{f"k{n}": 1 for n in range(4_000)}},
+        {"enum": [["x" * 400] * 2] * 98},
+        {"enum": [{"a": n} for n in range(98)]},
+        {"anyOf": [{"type": "string"}] * 101},
+        {"enum": [f"{'é' * 700}{n}" for n in range(66)]},
+        {"type": "array", "items": {"enum": [f"{'é' * 600}{n}" for n in range(70)]}},
+    ],
+    ids=["keywords", "lists", "objects", "ways", "long texts", "lists of long texts"],
+)
+def test_the_forms_of_a_window_are_no_more_work_together_than_one_window_is_worth(kind, count):
+    """Twelve of them took up to 8 s, to be opened and again to be read."""
+    made, specs = of_references(kind, count)
+    view = opened(task_modals.modify(task(plan=made), made, specs))
+    found = changed(made, as_shown(view), specs)
+    assert (found.errors, {one.args for one in found.changes}) == ({}, {None})
+    assert seconds(lambda: task_modals.modify(task(plan=made), made, specs), 3, 0.15) < 0.15
+    assert seconds(lambda: changed(made, {}, specs), 3, 0.15) < 0.15
+
+
+def test_twelve_steps_of_an_ordinary_tool_with_many_arguments_keep_a_field_each():
+    made, specs = of_references({"anyOf": [{"type": "string"}, {"type": "null"}]})
+    view = opened(task_modals.modify(task(plan=made), made, specs))
+    assert len(parts(view["blocks"], "input")) == 12 * 4
+
+
 def test_steps_that_are_over_are_not_in_the_form_and_places_are_among_the_others():
     made = plan(step(state=StepState.DONE), step("b"), step("c"))
     assert [(c.id, c.place) for c in typed(made).changes] == [("b", 1), ("c", 2)]
