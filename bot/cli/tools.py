@@ -66,7 +66,9 @@ async def explain(settings: Settings, tool: str, args: str, channel: str, user: 
     return 1 if wrong else 0
 
 
-def decided(policy: Policy, spec: ToolSpec, args: Json, channel: str = "") -> Decision:
+def decided(policy: Policy, spec: ToolSpec, args: Mapping[str, Json], channel: str = "") -> Decision:
+    """What the policy says of a call, whose declared paths are judged in their canonical form, as at the gate."""
+
     def matches(schema: Mapping[str, Json], value: Json) -> bool:
         return all(problem.unsure for problem in problems(schema, value))
 

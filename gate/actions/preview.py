@@ -82,7 +82,10 @@ def policy_decision(
     capture: Mapping[str, Json] | None = None,
     asked: Risk | None = None,
 ) -> Decision:
-    """The policy's decision on this call, as things stand now. `capture`: what was read for it, once it was."""
+    """The policy's decision on this call, as things stand now, on its declared paths in their canonical form.
+    `capture`: what was read for it, once it was."""
+    if isinstance(args, Mapping):
+        args = with_canonical_paths(spec.recipe.targets, args)
     if capture is not None:
         recipe = with_reads(spec.recipe, args, capture)
         targets = recipe.targets

@@ -9,7 +9,6 @@ from gate.actions.button_press import Press
 from gate.actions.claim_click import cancel
 from gate.actions.prepare import Answered, CallRequest, Prepared, as_sentence, prepare
 from gate.actions.preview import policy_decision
-from gate.arguments.canonical_targets import with_canonical_paths
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Decision, Json, Ref, Verdict
 from gate.rules.action_states import State
@@ -325,8 +324,7 @@ def _decision(world: World, turn: Turn, call: Call) -> Decision | None:
         canonical(call.args)
     except BadArguments:
         return None
-    args = with_canonical_paths(spec.recipe.targets, call.args)
-    return policy_decision(world, spec, args, turn.session.channel)
+    return policy_decision(world, spec, call.args, turn.session.channel)
 
 
 async def _other(world: World, turn: Turn, task: Task | None, reply: object) -> CallReport:
