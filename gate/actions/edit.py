@@ -126,6 +126,7 @@ async def _replace(world: World, press: Press, found: EditForm, args: dict[str, 
     )
     source = replace(
         action.proposal.source,
+        at=await world.ledger.now(),
         edited_by=press.user,
         proposed=action.proposed or action.args.decode("ascii"),
     )

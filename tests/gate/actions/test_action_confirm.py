@@ -422,3 +422,17 @@ async def test_what_follows_a_decision_is_work_for_the_requester_whoever_decides
         {("carry_out", ANN)},
         {("turn", ANN)},
     )
+
+
+async def test_an_edited_version_has_its_time_to_live_from_the_edit_on(stage: Scene):
+    small = {"required": ["content"], "properties": {"content": {"const": "big"}}}
+    stage.rule(Rule("short", ("desk.write",), schema=small, ttl=30))
+    action = await stage.prepare(path="a.md", content="small")
+    stage.travel(100)
+    said = await edit.submit(stage.world, stage.press(action), {"path": "a.md", "content": "big"})
+    assert said.code == "edited"
+    await stage.play()
+    fresh = await stage.now(action.id)
+    assert (fresh.version, fresh.state) == (3, State.PREPARED)
+    assert 29 < (fresh.expires_at - await stage.ledger.now()).total_seconds() <= 30
+    assert (await stage.confirm(fresh)).code == "confirmed"
