@@ -13,7 +13,7 @@ from gate.actions import execute, grants, undo
 from gate.actions.button_press import Press, PressResult
 from gate.actions.grants import GrantOffer
 from gate.actions.prepare import CallRequest, prepare
-from gate.rules.action import Action
+from gate.rules.action import Action, CallClass, Risk
 from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
 from gate.rules.grants import Grant, describe_patterns
@@ -445,3 +445,32 @@ async def test_grants_are_listed_to_who_asks(stage: Scene):
     note = stage.wall.notes[-1]
     (grant,) = await stage.ledger.grants.grants(stage.session)
     assert (note.kind, note.to, note.body["void"]) == ("grants", ANN, [grant.id])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [Rule("soon", ("desk.write",), ttl=60), Rule("grave", ("desk.write",), risk=Risk.HIGH)],
+    ids=lambda rule: rule.name,
+)
+async def test_a_grant_covers_a_call_that_a_newer_rule_lets_be_granted(stage: Scene, rule: Rule):
+    grant = await granted(stage)
+    stage.rule(rule)
+    assert (await asked_for(stage, path="b.md")).grant == grant.id
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("grave", ("desk.write",), risk=Risk.CRITICAL),
+        Rule("kept", ("desk.write",), private=True),
+        Rule("lost", ("desk.write",), cls=CallClass.DESTRUCTIVE),
+        Rule("gated", ("desk.write",), always=True),
+        Rule("others", ("desk.write",), approvers=Approvers(frozenset({BEN}))),
+    ],
+    ids=lambda rule: rule.name,
+)
+async def test_a_grant_covers_no_call_that_a_newer_rule_lets_not_be_granted(stage: Scene, rule: Rule):
+    await granted(stage)
+    stage.rule(rule)
+    action = await asked_for(stage, path="b.md")
+    assert (action.state, action.grant) == (State.PREPARED, "")
