@@ -79,36 +79,43 @@ class MadeCall:
 async def without_gated_files(world: World, call: MadeCall, answer: Answer) -> Answer:
     """The answer; a sentence in its place where it holds what is in a file that the policy keeps from being read at
     once, which was found below a folder or in an index. What a person has confirmed gives the files that its arguments
-    ask for by their names, under the rules that are about it. A failure of a tool whose results are reviewed is told
+    ask for by their names, under the rules that are about it. A failure that says what its tool read is held against
+    the rules as a result is: that it failed may tell of what is there. One of a tool whose results are reviewed is told
     without what was said of it, which nobody reviews and may quote them, as SQLite's errors do."""
-    targets = call.spec.recipe.targets
-    if answer.is_error:
-        reviewed = world.policy.review(Phase.AFTER, call.spec.full_name, call.names)
-        return Answer(f"It failed. {REVIEWED}", is_error=True) if reviewed else answer
-    if not targets:
-        return answer
-    if refusal := await _told_too_much(world, call, targets, answer):
+    if refusal := await _refusal(world, call, answer):
         return Answer(refusal, is_error=True)
+    if answer.is_error and world.policy.review(Phase.AFTER, call.spec.full_name, call.names):
+        return Answer(f"It failed. {REVIEWED}", is_error=True)
+    return answer
+
+
+async def _refusal(world: World, call: MadeCall, answer: Answer) -> str:
+    """Why an answer is not given; "" where it may be."""
+    targets = call.spec.recipe.targets
+    if not targets or (answer.is_error and not isinstance(answer.structured, dict)):
+        return ""
+    if not answer.is_error and (refusal := await _told_too_much(world, call, targets, answer)):
+        return refusal
     if not (targets.found or targets.found_in):
-        return answer
+        return ""
     try:
-        paths = found_files(targets, call.args, answer.structured, answer.text)
+        paths = () if answer.is_error else found_files(targets, call.args, answer.structured, answer.text)
     except TemplateError:
-        return Answer(UNCHECKED, is_error=True)
+        return UNCHECKED
     try:
         gated = await found_gated(world, call.spec, call.args, paths, call.channel)
         if gated and call.is_confirmed:
             gated = await _not_confirmed(world, call, targets, gated)
         gated += await _under_names(world, call, targets, answer)
     except TooManyFiles:
-        return Answer(TOO_MANY_FILES, is_error=True)
+        return TOO_MANY_FILES
     if call.is_private:
         gated = _not_for_one_alone(world, call, gated)
     if not gated:
-        return answer
+        return ""
     path, rule = gated[0]
     said = GATED_FILE if path in paths else GATED_NAME
-    return Answer(said.format(path=path or "an entry without a name", rule=rule.name), is_error=True)
+    return said.format(path=path or "an entry without a name", rule=rule.name)
 
 
 def _may_lie_in_gated(world: World, call: MadeCall) -> bool:

@@ -7,13 +7,15 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent
 from pydantic import TypeAdapter
 
 from servers.data.models import Cell, Table, TablesRead
@@ -28,6 +30,9 @@ from servers.sqlite.files import HEADER, too_long
 PENDING, RESERVED, SHARED, SHARED_SIZE = 0x40000000, 0x40000001, 0x40000002, 510
 _AGAIN = 0.01  # seconds between two tries
 _OPEN_FILE = getattr(fcntl, "F_OFD_SETLK", None)
+
+
+_NAMES = TypeAdapter(TablesRead)
 
 
 def share(file: int, said: str, seconds: float) -> None:
@@ -167,7 +172,9 @@ def asked(
         late = result.seconds > seconds
         raise ToolError(too_long(seconds) if late else f"{said} {result.refused}")
     if result.refused:
-        raise ToolError(result.refused)
+        with unbroken(said):
+            tables = _NAMES.validate_python(result.tables)
+        raise FailedReading(result.refused, tables) if tables else ToolError(result.refused)
     return result.told, result.data
 
 
@@ -176,14 +183,58 @@ def _read(place: Place, task: str, **args: Any) -> tuple[dict[str, Any], bytes]:
         return asked(file, place.said, task, **args)
 
 
+class FailedReading(ToolError):
+    """Why what reads a database gives nothing. `tables`: those that it reads, for rules to be held against them."""
+
+    def __init__(self, said: str, tables: Sequence[str]) -> None:
+        super().__init__(said)
+        self.tables = tables
+
+
+@contextmanager
+def telling(place: Place, **asked_for: str | None) -> Iterator[None]:
+    """A failure inside, as FailedReading: it may depend on a value. The tables are asked for apart, as a process that
+    was stopped tells none; what that fails by depends on no value, and is raised in its place."""
+    try:
+        yield
+    except ToolError as error:
+        _, told = _read(place, "reads", **asked_for)
+        with unbroken(place.said):
+            tables = _NAMES.validate_python(body(told)["tables"])
+        raise FailedReading(str(error), tables) from None
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def failing(tool: Callable[P, R]) -> Callable[P, R]:
+    """A tool whose failures say the tables that it reads, where they are known."""
+
+    @wraps(tool)
+    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return tool(*args, **kwargs)
+        except FailedReading as error:
+            said = CallToolResult(
+                content=[TextContent(type="text", text=str(error))],
+                structured_content={"tables": [*error.tables]},
+                is_error=True,
+            )
+            return cast(R, said)
+
+    return told
+
+
 def select(
     place: Place, sql: str, parameters: Sequence[Cell] | Mapping[str, Cell], limit: int
 ) -> dict[str, Any]:
     """Columns, rows up to a number and as fit into an answer, whether there are more (`more`), and the tables that were
     read. Raises ToolError."""
-    _, told = _read(place, "select", sql=sql, parameters=parameters, most=(limit, MOST_CHARACTERS))
-    with unbroken(place.said):
-        return dict(body(told))
+    with telling(place, sql=sql):
+        _, told = _read(place, "select", sql=sql, parameters=parameters, most=(limit, MOST_CHARACTERS))
+        with unbroken(place.said):
+            return dict(body(told))
 
 
 def tables(place: Place) -> tuple[Iterator[Table], Found]:
@@ -203,9 +254,6 @@ _TABLE = Limits(seconds=120, memory=3 << 30, output=JSON_OUTPUT, told=MOST_JSON)
 _MADE = replace(_TABLE, output=LARGEST + (8 << 20))  # a file, which is not looked into here
 _KINDS = (".tsv", ".json", ".jsonl", ".ndjson")
 _DATABASES = (".sqlite", ".sqlite3", ".db", ".db3")
-
-
-_NAMES = TypeAdapter(TablesRead)
 
 
 @dataclass(frozen=True)
@@ -230,7 +278,8 @@ def looked(
     place = path_arguments.file(roots, path)
     name = place.parts[-1].lower()
     if table is not None or name.endswith(_DATABASES):
-        with TemporaryFile() as rows:  # other calls wait for their turns between the two: these hold no rows
+        # Other calls wait for their turns between the two: these hold no rows.
+        with telling(place, table=table), TemporaryFile() as rows:
             told, sha256 = _of_table(place, table, rows)
             blob = Streamed(rows.fileno(), rows.tell())
             read = {"ending": "", "named": told["columns"], "unlike": told["unlike"]}

@@ -66,6 +66,7 @@ class Tools:
     roots: Roots
     clock: Clock
 
+    @sources.failing
     @spoken
     def query_sqlite(
         self,
@@ -104,6 +105,7 @@ class Tools:
             found, _ = answers.fitting(tables)
         return Database(path=place.said, tables=found, sha256=whole.sha256, size=whole.size)
 
+    @sources.failing
     @spoken
     def deduplicate_records(
         self,
@@ -135,6 +137,7 @@ class Tools:
             tables=[*told.tables],
         )
 
+    @sources.failing
     @spoken
     def summarize_anomalies(
         self, path: RecordsArg, columns: ColumnsArg = None, table: TableArg = None
@@ -181,6 +184,7 @@ class Tools:
         note = formulas.note(formulas.formulas([columns, *rows]))
         return CsvPlan(path=place.said, before=before, after=after, sha256=sha256, rows=len(rows), note=note)
 
+    @sources.failing
     @spoken
     def preview_without_duplicates(self, call: TwinsCall) -> TwinsPlan:
         """Show which rows write_without_duplicates would leave out, and where it would write. Changes nothing."""
@@ -196,15 +200,18 @@ class Tools:
             tables=[*told.tables],
         )
 
+    @sources.failing
     @spoken
     def preview_write_sqlite(self, path: DatabaseArg, changes: ChangesArg) -> RowsPlan:
         """Show every row that write_sqlite would change, tried on a copy in memory. Changes nothing."""
         place = path_arguments.file(self.roots, path)
         plan = writing.preview(place, changes, self.clock())
         if plan.get("rows") == 0:
-            raise ToolError("That would change nothing: the rows have these values already.")
+            said = "That would change nothing: the rows have these values already."
+            raise sources.FailedReading(said, plan.get("tables", ()))
         return _plan(place, plan)
 
+    @sources.failing
     @spoken
     def preview_restore_rows(self, record: RecordArg) -> RowsPlan:
         """Show every row that restore_rows would put back. Changes nothing."""
@@ -228,6 +235,7 @@ class Tools:
         text = as_csv(sources.sign_for(place), columns, rows)
         return put(place, text.encode(), expected_sha256, self.clock(), Written)
 
+    @sources.failing
     @spoken
     def write_without_duplicates(
         self,
@@ -274,9 +282,10 @@ def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.T
     wanted = {"columns": call.columns, "alike": call.alike, **args}
     told = sources.looked(roots, call.source, call.table, task, **wanted)
     if not told.about["left_out"]:
-        raise ToolError(
+        raise sources.FailedReading(
             f"There are no duplicates in {told.said}, compared by {', '.join(told.about['compared'])}. Name fewer "
-            "columns, or say how alike they must be."
+            "columns, or say how alike they must be.",
+            told.tables,
         )
     return told
 

@@ -179,6 +179,7 @@ class Result:
     refused: str = ""
     stopped: bool = False  # at a limit, or it crashed; the task itself said nothing
     seconds: float = 0.0  # that it took, without the wait for its turn
+    tables: Any = ()  # whose rows may be why it refused, as the task says; whoever asked checks that
 
 
 STOPPED = Result(refused=TOO_MUCH, stopped=True)
@@ -361,7 +362,7 @@ def _result(job: Job, text: bytes, data: bytes, taken: int) -> Result:
             raise ValueError("an answer that was cut off")
         return Result({name: _cut(value) if name in _SAID else value for name, value in told.items()}, data)
     if isinstance(refused, str):
-        return Result(refused=refused[:MOST_SAID])
+        return Result(refused=refused[:MOST_SAID], tables=answer.get("tables") or ())
     _log.warning("%s failed in its sandbox: %r", job.task, str(answer.get("failed"))[:MOST_SAID])
     return STOPPED
 

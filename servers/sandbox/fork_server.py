@@ -252,7 +252,7 @@ def _answer(package: str, task: str, channel: int, files: list[int]) -> bytes:
         told, data = do(*blobs, **given["args"], **more)
         return packed({"told": told, "size": len(data)}, data)
     except Refused as refused:
-        return packed({"refused": str(refused)})
+        return packed({"refused": str(refused), "tables": [*refused.tables]})
     except BaseException as error:  # it goes to a log, and the file counts as one that cannot be opened
         return packed({"failed": f"{type(error).__name__}: {error}"[:500]})
 

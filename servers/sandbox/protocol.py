@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -29,7 +29,10 @@ _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Refused(Exception):
-    """Why a task does not open or make a file, as the end of a sentence that begins with the file's name."""
+    """Why a task does not open or make a file, as the end of a sentence that begins with the file's name. `tables`:
+    those of a database whose rows may be why, where that is known."""
+
+    tables: Sequence[str] = ()
 
 
 def packed(head: dict[str, Any], *blobs: bytes) -> bytes:

@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -22,6 +22,7 @@ from servers.sqlite.files import too_long
 from servers.sqlite.tables_read import TablesRead
 
 Cell = str | int | float | bool | None
+Given = Sequence[Cell] | Mapping[str, Cell]  # the parameters of a statement
 MOST_DESCRIPTORS = 256  # more than the process may have open
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
 _BATCH = 10_000  # rows of a table that are made JSON together
@@ -231,11 +232,21 @@ def row_id(columns: Iterable[str]) -> str | None:
     return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
 
 
+def named_in(base: sqlite3.Connection, sql: str) -> set[str]:
+    """What a statement reads. It never begins to run: no statement takes so many parameters."""
+    read = TablesRead(_authorize)
+    base.set_authorizer(read)
+    with suppress(sqlite3.Error, sqlite3.Warning):
+        base.execute(sql, [None] * (base.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) + 1))
+    base.set_authorizer(_authorize)
+    return read.names
+
+
 def select(
     base: sqlite3.Connection,
     asked: Asked,
     sql: str,
-    parameters: Sequence[Cell] | Mapping[str, Cell],
+    parameters: Given,
     most: tuple[int, int],
 ) -> dict[str, Any]:
     """Columns, rows up to a number and to so many characters (`most`), and whether there are more. Raises Refused."""

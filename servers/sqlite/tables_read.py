@@ -42,6 +42,7 @@ class TablesRead:
     but: frozenset[str] = frozenset()  # triggers that do not count
     virtual: frozenset[str] = frozenset()  # tables of which writes count, too: no row of them is watched
     names: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
     runs: bool = False  # whether a statement has been more than prepared
 
     def __call__(
@@ -52,6 +53,8 @@ class TablesRead:
             action == sqlite3.SQLITE_READ or (action in _WRITES and folded(first or "") in self.virtual)
         ):
             self.names.update(filter(None, (first, by)))
+        if counts and first and action in _WRITES:
+            self.written.add(first)
         return self.decide(action, first, second, base, by)
 
     @contextmanager

@@ -12,7 +12,7 @@ import os
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -144,12 +144,25 @@ def _done_to(
         stop(copy, plain, moment.at)
         watch = Watch(copy)
         copy.execute("BEGIN")
-        with watch.read.noting(copy), plainly(copy, asked):
-            doing(watch, now)
-        touched = watch.touched(now)
-        copy.execute("COMMIT")
-        _must_hold(asked, data, watch, touched)
+        with _telling(asked, watch):
+            with watch.read.noting(copy), plainly(copy, asked):
+                doing(watch, now)
+            touched = watch.touched(now)
+            copy.execute("COMMIT")
+            _must_hold(asked, data, watch, touched)
         yield watch, touched
+
+
+@contextmanager
+def _telling(asked: Asked, watch: Watch) -> Iterator[None]:
+    """A refusal inside says which tables triggers read and write: it may be because of a value in them."""
+    try:
+        with spoken(asked):
+            yield
+    except Refused as refused:
+        watch.base.set_progress_handler(None, 0)
+        refused.tables = tables_read.told(watch.base, watch.read.names | watch.read.written)
+        raise
 
 
 def _must_hold(asked: Asked, data: bytes, watch: Watch, touched: Sequence[Touched]) -> None:
@@ -393,17 +406,18 @@ def items(rows: Sequence[Touched]) -> list[str]:
     return [one_line(f"{table}: {counted(count)} {what}") for (table, what), count in sorted(found.items())]
 
 
-def select(
-    asked: Asked,
-    *,
-    sql: str,
-    parameters: Sequence[reading.Cell] | Mapping[str, reading.Cell],
-    most: tuple[int, int],
-) -> Answer:
+def select(asked: Asked, *, sql: str, parameters: reading.Given, most: tuple[int, int]) -> Answer:
     with opened(asked) as base:
         with noted(base, asked) as read:
             found = reading.select(base, asked, sql, parameters, most)
         return {}, _json({**found, "tables": tables_read.told(base, read.names)})
+
+
+def reads(asked: Asked, *, sql: str = "", table: str | None = None) -> Answer:
+    """The tables that a statement, or one for all rows of a table, reads, whatever the rows are."""
+    with opened(asked) as base:
+        names = reading.named_in(base, f"SELECT * FROM {reading.quoted(table)}" if table else sql)
+        return {}, _json({"tables": tables_read.told(base, names)})
 
 
 def tables(asked: Asked) -> Answer:
@@ -479,5 +493,5 @@ def _task(do: Task) -> Task:
 
 TASKS: dict[str, Task] = {
     one.__name__: _task(one)
-    for one in (select, tables, table, preview, preview_back, standing, write, restore)
+    for one in (select, reads, tables, table, preview, preview_back, standing, write, restore)
 }

@@ -134,7 +134,7 @@ async def test_no_look_through_a_view_gives_a_closed_table(tmp_path: Path) -> No
                 assert shown(said) == [], tool
                 assert "closed table" not in await ask(tool, path=B, table="plain")
             call = {"source": B, "destination": "o.csv", "table": "over"}
-            assert "no duplicates" in await ask("preview_without_duplicates", call=call)
+            assert "closed table" in await ask("preview_without_duplicates", call=call)
             await denied(ask, "write_without_duplicates", **{**call, "table": "doubled"})
 
 
@@ -193,6 +193,61 @@ async def test_an_error_quotes_no_value_of_a_row(tmp_path: Path) -> None:
         assert "it's closed" in said
         said = await gate.refused("query_sqlite", path=B, sql="SELECT missing FROM plain")
         assert "no such column: missing" in said
+
+
+@pytest.mark.parametrize("rule", [NAMED, TEXT], ids=["schema", "text"])
+@pytest.mark.parametrize(
+    "fails",
+    [
+        "json_extract('{}', 'yes')",
+        "abs(-9223372036854775807 - 1)",
+        "(SELECT sum(n) FROM (SELECT 9223372036854775807 AS n UNION ALL SELECT 1))",
+        "length(zeroblob(99999999))",
+        "(SELECT 1 FROM words WHERE words MATCH '\"')",
+        pytest.param(
+            "(WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n)",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+async def test_a_question_of_a_closed_table_is_answered_alike_whether_it_fails(
+    tmp_path: Path, fails: str, rule: Rule
+) -> None:
+    async with tables(tmp_path, path="b.sqlite") as gate:
+        closed, open_ = Asker(gate, (rule,)), Asker(gate)
+        questions = [f"SELECT 1 FROM over WHERE iif(note < '{than}', {fails}, 0)" for than in "az"]
+        said = [await closed("query_sqlite", path="b.sqlite", sql=sql) for sql in questions]
+        assert "closed table" in said[0]
+        assert said[0] == said[1]
+        told = [await open_("query_sqlite", path="b.sqlite", sql=sql) for sql in questions]
+        assert told[0].count("'rows': []") == 1
+        assert "rows" not in told[1]
+
+
+async def test_a_question_of_an_open_table_says_why_it_fails(tmp_path: Path) -> None:
+    async with tables(tmp_path) as gate:
+        for ask in under(gate):
+            failing = "SELECT json_extract('{}', a || 'x') FROM plain"
+            assert "SQLite stopped at a value" in await ask("query_sqlite", path=B, sql=failing)
+            said = await ask("query_sqlite", path=B, sql="SELECT missing FROM plain")
+            assert "no such column: missing" in said
+            said = await ask("preview_write_sqlite", **change("people", "update", {"id": 2}, boss=1))
+            assert "change nothing" in said
+
+
+async def test_a_change_that_fails_over_a_closed_table_is_not_told_why(tmp_path: Path) -> None:
+    made = "CREATE TRIGGER unique_note AFTER INSERT ON kept BEGIN INSERT INTO salaries VALUES (1, NEW.note); END;"
+    async with tables(tmp_path, SCHEMA + made) as gate:
+        for ask in under(gate):
+            said = [
+                await ask("preview_write_sqlite", **change("kept", "insert", note=note))
+                for note in ("canary", "other")
+            ]
+            assert "closed table" in said[0]
+            assert said[0] == said[1]
+            assert "closed table" in await ask(
+                "preview_write_sqlite", **change("plain", "update", {"a": 1}, b=3)
+            )
 
 
 CHANGES = (
