@@ -83,6 +83,9 @@ class Plan(BaseModel):
     change: str = Field(description="the lines that go (-) and come (+)")
     expected_sha256: Mark = Field(description="of what is there now")
     restorable: bool = Field(description="whether what is there now can be put back")
+    puts_back: str | None = Field(
+        default=None, description="the earlier text, unless it looks secret or is too long"
+    )
 
 
 class Placed(BaseModel):
@@ -384,7 +387,10 @@ class Tools:
 
     def preview_restore_clipboard(self, record: RecordArg) -> Plan:
         """What restore_clipboard would change."""
-        return _plan(self.clipboard.read(), self.history.text(record))
+        text = self.history.text(record)
+        plan = _plan(self.clipboard.read(), text)
+        shown = not secret(text) and answers.fits(plan.change + text)
+        return plan.model_copy(update={"puts_back": text if shown else None})
 
     def set_clipboard(self, text: TextArg, expected_sha256: ExpectedArg = None) -> Placed:
         """Put a text into the clipboard. What was there is kept for the way back, when it was text."""
@@ -468,6 +474,7 @@ CARDS: dict[str, Card] = {
         risk="low",
         noun="the clipboard",
         capture={"plan": call("preview_restore_clipboard", record="{args.record}")},
+        reported_as={"text": "{capture.plan.puts_back}"},
         **_SHOWN,
     ),
 }

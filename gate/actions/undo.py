@@ -28,7 +28,6 @@ from gate.actions.preview import (
     run_capture,
 )
 from gate.actions.undo_drift import Drift, look_for_drift, shown_with_drift
-from gate.arguments.canonical_targets import with_resolved_paths
 from gate.rules import jobs
 from gate.rules.action import (
     Action,
@@ -50,6 +49,7 @@ from gate.rules.policy import made_private
 from gate.rules.ports import Stale, World
 from gate.rules.previews import failed_preview, way_back
 from gate.rules.receipt import intact
+from gate.rules.resolved_recipes import is_told
 from gate.rules.templates import TemplateError, expand
 from gate.rules.tool import ToolSpec
 from gate.rules.undo_privacy import decision_on_undo, is_confidential, preview_of_undo
@@ -214,8 +214,7 @@ async def undo_refusal(world: World, undo: Action) -> str:
         read = await run_capture(world, spec, without_bound_args(spec, args), channel)
     except (PreviewReadFailed, TemplateError):
         return NOT_TOLD
-    targets = with_resolved_paths(spec.recipe.targets, args, read.found)
-    if targets is None or not targets.reported:
+    if not is_told(spec.recipe, args, read.found):
         return NOT_TOLD
     decision = decision_for(world, spec, undo, args, read.found)
     return decision.reason if decision.verdict is Verdict.DENY else ""
@@ -224,7 +223,7 @@ async def undo_refusal(world: World, undo: Action) -> str:
 def _may_be_denied_by_reads(world: World, spec: ToolSpec, channel: str) -> bool:
     """Whether a rule does not allow some calls of a tool because of what its reads tell."""
     targets = spec.recipe.targets
-    if targets is None or not targets.reported:
+    if not (spec.recipe.reported_as or (targets and targets.reported)):
         return False
     return any(
         rule.names(spec.full_name)

@@ -25,6 +25,13 @@ def with_reads(recipe: Recipe, args: Mapping[str, Json], capture: Mapping[str, J
     )
 
 
+def is_told(recipe: Recipe, args: Mapping[str, Json], capture: Mapping[str, Json]) -> bool:
+    """Whether the reads have told all that the recipe says they tell of what a call touches."""
+    found = with_reads(recipe, args, capture)
+    paths = not (recipe.targets and recipe.targets.reported) or bool(found.targets and found.targets.reported)
+    return paths and all(found.resolved_as.get(name) is not None for name in recipe.reported_as)
+
+
 def _may_hold(condition: str, scope: Mapping[str, Json]) -> bool:
     """Whether it holds, or the reads do not tell."""
     try:

@@ -326,6 +326,7 @@ CARDS: dict[str, Card] = {
         risk="high",
         noun="{capture.target.noun}",
         capture={"target": call("preview_delete", task_id="{args.task_id}")},
+        reported_as={"title": "{capture.target.task.title}", "notes": "{capture.target.task.notes}"},
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The task comes back as it was",
