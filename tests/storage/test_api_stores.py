@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gate.rules.access import Token, TokenKind
+from gate.rules.access import StreamEvent, Token, TokenKind
 from gate.rules.action import Session
 from gate.rules.action_states import Event
+from gate.rules.jobs import Run
 from gate.rules.messages import LedgerEvent
 from gate.rules.webhooks import Webhook, secret_of
 from storage.api_tables import webhooks
@@ -23,7 +25,7 @@ from storage.ledger import SqlLedger
 from storage.pagination import SqlPages
 from storage.tokens import TokenStore
 from storage.webhooks import HookStore
-from tests.storage.conftest import SEALS
+from tests.storage.conftest import KEY, SEALS
 from tests.storage.samples import action
 
 WHERE = Session("T1", "C1", "1.0")
@@ -141,6 +143,30 @@ async def test_two_replicas_ask_for_each_delivery_once(
     async with engine.connect() as connection:
         ran = (await connection.exec_driver_sql("SELECT count(*) FROM ran")).scalar_one()
     assert ran == 5
+
+
+async def test_the_deliveries_of_a_backlog_are_asked_for_in_small_transactions(engine: AsyncEngine) -> None:
+    asked: dict[Any, list[str]] = {}
+
+    def enqueue(connection: Connection, run: Run) -> None:
+        asked.setdefault(connection.get_transaction(), []).append(run.args[1])
+
+    async def every_second(hook: Webhook, found: Sequence[StreamEvent]) -> Sequence[StreamEvent]:
+        return found[1::2]
+
+    ledger, store = SqlLedger(engine, enqueue, KEY), HookStore(engine, SEALS)
+    secret = secret_of(b"k" * 32)
+    await store.add(Webhook("h", "https://example.com/", secret, "", "T1", (), (), 0, await ledger.now()))
+    async with ledger.begin() as tx:
+        for number in range(241):
+            tx.publish(LedgerEvent("task_changed", WHERE, f"t{number}", {}))
+    found = await EventLog(engine).after(0, 500)
+    assert await store.fan_out(ledger, every_second) == 120
+    assert [seq for some in asked.values() for seq in some] == [str(one.seq) for one in found[1::2]]
+    assert max(map(len, asked.values())) <= 50, "others may write between them"
+    assert await store.fan_out(ledger, every_second) == 0, "the last event, too, was looked at"
+    (hook,) = await store.all()
+    assert hook.seq == found[-1].seq
 
 
 async def test_a_webhook_is_stored_without_its_secret_and_counts_for_no_other_receiver(
