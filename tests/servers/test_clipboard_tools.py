@@ -19,19 +19,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from bot.policy_file import load_policy
 from gate.rules.action import Verdict
 from gate.rules.policy import decide
-from servers.clipboard import (
-    KIND,
-    LARGEST,
-    Clipboard,
-    Held,
-    History,
-    Host,
-    Kind,
-    Way,
-    _looked,
-    configured,
-    server,
-)
+from servers.clipboard import History, configured, server
+from servers.clipboard_programs import KIND, LARGEST, Clipboard, Held, Host, Kind, Way, _looked
 from servers.detection.single_words import secret
 from tests.servers.files import Ask, Clock
 from tests.servers.gate_around_server import Gate, gated
@@ -269,6 +258,11 @@ def test_a_text_is_read_under_the_name_that_its_owner_lists(tmp_path: Path, kind
 def test_a_text_that_is_listed_and_cannot_be_read_is_not_called_empty(tmp_path: Path) -> None:
     held = _looked(one_way(tmp_path, "TARGETS\nUTF8_STRING", "nothing"))
     assert held == Held("other", what="a text that cannot be read")
+
+
+def test_of_a_long_name_of_a_kind_the_beginning_is_told(tmp_path: Path) -> None:
+    held = _looked(one_way(tmp_path, "image/" + "x" * 20_000, "nothing"))
+    assert held == Held("other", what="image/" + "x" * 94)
 
 
 def test_a_host_without_a_screen_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

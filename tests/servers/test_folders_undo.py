@@ -14,8 +14,8 @@ from mcp.server import MCPServer
 
 from gate.rules.action import Preview
 from servers.audit import server as audit_server
-from servers.clipboard import Held
 from servers.clipboard import server as clipboard_server
+from servers.clipboard_programs import Held
 from servers.data import server as data_server
 from servers.document import server as document_server
 from servers.knowledge import server as knowledge_server

@@ -9,7 +9,7 @@ import pytest
 
 from gate.rules.action import Preview
 from servers.calendar import server as calendar
-from servers.clipboard import Held
+from servers.clipboard_programs import Held
 from servers.data import server as data
 from servers.document import server as document
 from tests.servers.gate_around_server import gated
