@@ -133,7 +133,8 @@ async def _not_confirmed(
     about = _confirmed_rules(world, call)
     asked = await asked_gated(world, call.spec, call.args, names_asked(call.args, targets), call.channel)
     beyond = [one for one in gated if id(one[1]) not in about]
-    return beyond + await in_slices(world, not_asked_for(asked, [one for one in gated if one not in beyond]))
+    within = [one for one in gated if id(one[1]) in about]
+    return beyond + await in_slices(world, not_asked_for(asked, within))
 
 
 def _confirmed_rules(world: World, call: MadeCall) -> set[int]:

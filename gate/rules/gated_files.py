@@ -390,9 +390,8 @@ def _reading(
     kind = kind_of(rule.schema, rule.texts)
     named = [reader for reader in readers.tools if rule.names(reader.full_name)]
     places = _places(named, readers.tools)
-    if not readers.of_holders and says_of(
-        rule.schema, PATH
-    ):  # as the rule is held against what is asked by name
+    # As the rule is held against a file that is asked for by name.
+    if not readers.of_holders and says_of(rule.schema, PATH):
         places.setdefault((PATH,), set().union(*places.values()))
     fits_beside = _beside_arguments(rule, readers, places, matches)
     known: dict[Hashable, bool] = {}
