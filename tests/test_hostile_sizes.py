@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gate.arguments import command_tools, json_texts
+from gate.arguments import command_tools, json_texts, text_forms
 from gate.arguments.canonical_targets import LONGEST_REPORTED, Targets, too_many_targets
 from gate.arguments.secret_patterns import matched_production, matched_secrets
 from gate.arguments.text_forms import plain_variants, visible_text
@@ -281,6 +281,14 @@ def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
     made = plain_variants.made
     decide(policy, UNREAD, args, "C1", lambda *_: False)
     assert plain_variants.made == made
+
+
+def test_percent_encoding_is_taken_off_once_for_each_of_its_levels() -> None:
+    text = "a%" + "25" * 12 + "41"
+    policy = Policy("p", rules=ALWAYS)
+    text_forms._unquoted.clear()
+    decide(policy, replace(UNREAD, name="create_x"), {"path": [text]}, "C1", lambda *_: False)
+    assert text_forms._unquoted.made <= 2 * text_forms.MAX_DECODED
 
 
 def test_a_decision_reads_a_text_that_is_json_once_however_often_it_is_given() -> None:

@@ -129,9 +129,16 @@ def plain_variants(text: str) -> tuple[str, ...]:
 def _decoded(text: str) -> tuple[str, ...]:
     """The text, and what is left of it each time that percent-encoding is taken off."""
     found = [text]
-    while len(found) <= MAX_DECODED and (plain := unquote(found[-1], errors="replace")) != found[-1]:
+    while len(found) <= MAX_DECODED and (plain := _unquoted(found[-1])) != found[-1]:
         found.append(plain)
     return tuple(found)
+
+
+@Remembered
+def _unquoted(text: str) -> str:
+    """The text with percent-encoding taken off once. Kept, as each of the decoded texts is decoded further for itself:
+    of eight they would be 44 times."""
+    return unquote(text, errors="replace")
 
 
 @Remembered
@@ -161,8 +168,11 @@ def grows(text: str) -> bool:
 
 
 def _grows(text: str) -> bool:
-    if text.isascii():
-        return False
+    return not text.isascii() and _grows_by_itself(text)
+
+
+@Remembered
+def _grows_by_itself(text: str) -> bool:
     if _has_marks_upon_marks(text):
         return True
     left = max(ALWAYS_COMPOSED, MOST_COMPOSED * len(text))
@@ -197,7 +207,7 @@ def is_url(text: str) -> bool:
 def _listed(text: str) -> Iterator[str]:
     """The names that a text holds for the rules of operators, paths first, and all secret files. Where it holds more
     paths than are looked at, it counts as naming a secret file."""
-    names = dict.fromkeys(_names(text))
+    names = _names(text)
     paths = [name for name in names if looks_like_path(name)]
     yield from islice(unlike(chain(paths, names)), MOST_NAMES)
     yield from SECRET_NAMES[:1] if len(paths) > MOST_NAMES else ()
@@ -209,7 +219,7 @@ def names_beyond(text: str) -> tuple[str, ...]:
     """All names in a text, as it is and decoded, of which more are in it than have forms."""
     if len(text) < SHORTEST_OF_MANY:
         return ()
-    found = [dict.fromkeys(_names(one)) for one in versions(text)]
+    found = map(_names, versions(text))
     return tuple(dict.fromkeys(chain.from_iterable(one for one in found if len(one) > MOST_NAMES)))
 
 
@@ -218,10 +228,15 @@ def names_too_many_files(text: str) -> bool:
     return sum(map(looks_like_path, names_beyond(text))) > MOST_NAMES
 
 
-def _names(text: str) -> Iterator[str]:
-    """The entries of a list in one text, on lines or between separators, and names in other notations. What has a
-    blank, a bracket or an assignment between two separators is no list, but code or prose. What JSON says is looked at
-    by itself."""
+@Remembered
+def _names(text: str) -> tuple[str, ...]:
+    """The entries of a list in one text, on lines or between separators, and names in other notations, each once. What
+    has a blank, a bracket or an assignment between two separators is no list, but code or prose. What JSON says is
+    looked at by itself."""
+    return tuple(dict.fromkeys(_each_name(text)))
+
+
+def _each_name(text: str) -> Iterator[str]:
     if PLAIN.fullmatch(text):  # a word, a path, or words: it has no other forms
         return
     first, *more = FIRST.split(text, maxsplit=1)
