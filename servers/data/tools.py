@@ -298,7 +298,8 @@ def _digest(told: sources.Told, target: str) -> str:
 def _plan(place: Place, plan: dict[str, Any]) -> RowsPlan:
     with unbroken(place.said):
         if not answers.fits(plan["difference"]):
-            raise ToolError("That changes more than can be shown. Change fewer rows at once.")
+            said = "That changes more than can be shown. Change fewer rows at once."
+            raise sources.FailedReading(said, plan["tables"])
         items = [{"name": name, "kind": "other"} for name in plan["items"]]
         return RowsPlan.model_validate({**plan, "path": place.said, "items": items})
 

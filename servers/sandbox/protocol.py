@@ -32,7 +32,9 @@ class Refused(Exception):
     """Why a task does not open or make a file, as the end of a sentence that begins with the file's name. `tables`:
     those of a database whose rows may be why, where that is known."""
 
-    tables: Sequence[str] = ()
+    def __init__(self, said: str, tables: Sequence[str] = ()) -> None:
+        super().__init__(said)
+        self.tables = tables
 
 
 def packed(head: dict[str, Any], *blobs: bytes) -> bytes:

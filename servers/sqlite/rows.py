@@ -185,6 +185,7 @@ class Watch:
         self.read = tables_read.of_triggers(base, own)
         width = max((len(shape.key) for shape in self.order), default=1)
         self.marks = [f"k{n}" for n in range(width)]
+        self.named = set[str]()  # the tables that what was asked for so far is about
         base.execute(f"CREATE TEMP TABLE {_NOTED} (t, {', '.join(self.marks)})")
         for number, shape in enumerate(self.order):
             for event, sides in _SIDES.items():
@@ -246,12 +247,13 @@ def settled(base: sqlite3.Connection, strict: bool) -> sqlite3.Connection:
     return base
 
 
-def apply(base: sqlite3.Connection, tables: dict[str, Shape], changes: Sequence[Change]) -> None:
+def apply(watch: Watch, changes: Sequence[Change]) -> None:
     """Carry the changes out. Raises Refused for one that means no row, and sqlite3.Error."""
     if not 1 <= len(changes) <= MOST_CHANGES:
         raise Refused(f"{len(changes)} changes were given. Give between 1 and {MOST_CHANGES}.")
     for change in changes:
-        _apply(base, shape_of(tables, change["table"]), change)
+        watch.named.add(change["table"])
+        _apply(watch.base, shape_of(watch.tables, change["table"]), change)
 
 
 def _apply(base: sqlite3.Connection, shape: Shape, change: Change) -> None:
@@ -297,6 +299,7 @@ def put_back(watch: Watch, now: sqlite3.Connection, rows: Sequence[Touched]) -> 
 
     Raises sqlite3.Error when the database refuses it, and Refused where it leaves a row out without a word.
     """
+    watch.named |= {row.shape.table for row in rows}
     wanted: Wanted = {(row.shape, row.key): row.before for row in rows}
     for _ in range(ROUNDS):
         if not (wrong := _wrong(watch, now, wanted)):

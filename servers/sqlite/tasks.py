@@ -96,8 +96,8 @@ class Done:
 
 @dataclass(frozen=True)
 class Tried:
-    """The rows that a change would touch, whether they could be put back exactly, and the tables that it changes,
-    that triggers read for it, or whose search index they change."""
+    """The rows that a change would touch, whether they could be put back exactly, and the tables that it is about,
+    that it changes, that triggers read for it, or whose search index they change."""
 
     touched: list[Touched]
     back: bool
@@ -108,9 +108,11 @@ def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> Tried:
     """What `doing` would change."""
     data = image(asked)
     with _done_at(asked, data, doing, moment) as (watch, now, touched):
-        rows.record(touched)  # what no record holds is refused before it is shown
+        with _telling(asked, watch):
+            rows.record(touched)  # what no record holds is refused before it is shown
         back = _may_be_copied(watch.base) and _turns_back(asked, (watch, now, touched), moment)
-        names = tables_read.told(watch.base, {*watch.read.names, *(row.shape.table for row in touched)})
+        touches = {row.shape.table for row in touched}
+        names = tables_read.told(watch.base, watch.read.names | watch.named | touches)
     return Tried(_shown(asked, data, doing, moment, given, touched), back, names)
 
 
@@ -118,7 +120,7 @@ def _shown(
     asked: Asked, data: bytes, doing: Doing, moment: Moment, given: Given, touched: list[Touched]
 ) -> list[Touched]:
     """These rows, with Later for every value that comes out otherwise a minute later."""
-    with _done_at(asked, data, doing, moment.other) as (_, _, other):
+    with _done_at(asked, data, doing, moment.other) as (watch, _, other), _telling(asked, watch):
         return rows.later(touched, other, given)
 
 
@@ -155,13 +157,14 @@ def _done_to(
 
 @contextmanager
 def _telling(asked: Asked, watch: Watch) -> Iterator[None]:
-    """A refusal inside says which tables triggers read and write: it may be because of a value in them."""
+    """A refusal inside says which tables the change is about, and triggers read and write: it may be because of a value
+    in them."""
     try:
         with spoken(asked):
             yield
     except Refused as refused:
         watch.base.set_progress_handler(None, 0)
-        refused.tables = tables_read.told(watch.base, watch.read.names | watch.read.written)
+        refused.tables = tables_read.told(watch.base, watch.read.names | watch.read.written | watch.named)
         raise
 
 
@@ -282,7 +285,7 @@ def write(asked: Asked, changes: bytes, *, at: str, expected: str | None) -> Ans
 def _applied(changes: bytes) -> tuple[Doing, Given]:
     """What carries these changes out, and the columns that they give values for."""
     asked_for = json.loads(changes)
-    return lambda watch, _: rows.apply(watch.base, watch.tables, asked_for), rows.given(asked_for)
+    return lambda watch, _: rows.apply(watch, asked_for), rows.given(asked_for)
 
 
 def restore(asked: Asked, given: bytes, *, at: str, expected: str | None) -> Answer:
@@ -454,7 +457,7 @@ def _plan(tried: Tried, expected: str, most: int) -> Answer:
     touched = tried.touched
     difference = row_difference(touched)
     if len(difference) > most:
-        raise Refused("That changes more than can be shown. Change fewer rows at once.")
+        raise Refused("That changes more than can be shown. Change fewer rows at once.", tried.tables)
     told = {
         "difference": difference,
         "items": items(touched),

@@ -250,6 +250,34 @@ async def test_a_change_that_fails_over_a_closed_table_is_not_told_why(tmp_path:
             )
 
 
+GUESSES = (
+    change("salaries", "update", {"note": "canary"}, note="canary"),  # which changes nothing
+    change("salaries", "update", {"note": "canary"}, note="canary two"),  # which is there
+    change("salaries", "update", {"note": "unknown"}, note="x"),
+    change("salaries", "delete", {"who": 9}),
+    change("salaries", "insert", note="canary"),
+    change("salaries", "insert", who=1, note="unknown"),
+)
+
+
+async def test_no_guess_at_a_value_of_a_closed_table_is_told_right_or_wrong(tmp_path: Path) -> None:
+    async with tables(tmp_path) as gate:
+        ask = Asker(gate, (NAMED,))
+        said = {await ask("preview_write_sqlite", **guess) for guess in GUESSES}
+        assert len(said) == 1
+        assert "closed table" in said.pop()
+
+
+async def test_a_way_back_that_fails_over_a_closed_table_is_not_told_why(tmp_path: Path) -> None:
+    async with tables(tmp_path) as gate:
+        done = await gate("write_sqlite", **change("salaries", "update", {"note": "canary"}, note="x"))
+        said = [await ask("preview_restore_rows", record=done["record"]) for ask in under(gate)]
+        with closing(sqlite3.connect(tmp_path / "sample" / B)) as base, base:
+            base.execute("INSERT INTO salaries VALUES (1, 'canary')")
+        assert said == [await ask("preview_restore_rows", record=done["record"]) for ask in under(gate)]
+        assert all("closed table" in one for one in said)
+
+
 CHANGES = (
     change("plain", "insert", a=1),
     change("people", "delete", {"id": 1}),
