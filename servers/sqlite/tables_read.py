@@ -14,7 +14,10 @@ from servers.sandbox.protocol import Refused
 MOST_TABLES, MOST_CHARACTERS = 1_000, 32_000  # that one answer names, and of these names
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 _STATISTICS = "sqlite_stat"  # whose samples are values of all tables
-_PAGES = frozenset({"sqlite_dbpage", "dbstat"})  # the same; no table of the database itself
+_NUMBERED = "sqlite_sequence"  # tells how many rows tables have had
+_PAGES = frozenset(
+    {"sqlite_dbpage", "dbstat"}
+)  # values of all tables as well; no table of the database itself
 _ALL = "\0"  # stands for every table and view; SQLite has no such name
 _SCHEMA = frozenset({"sqlite_schema", "sqlite_temp_schema"})
 _WRITES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
@@ -143,7 +146,7 @@ class _Schema:
 
     def beside(self, name: str) -> Iterator[str]:
         """The tables of whose content this one gives something, but those that SQLite reads for a view."""
-        if name.startswith(_STATISTICS) or name in _PAGES:
+        if name.startswith(_STATISTICS) or name == _NUMBERED or name in _PAGES:
             yield _ALL
         if (owner := name.rpartition("_")[0]) in self.virtual:
             yield owner

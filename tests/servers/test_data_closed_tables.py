@@ -176,6 +176,14 @@ async def test_samples_of_a_closed_table_are_closed(tmp_path: Path, table: str) 
             assert "closed table" in await ask("query_sqlite", path=B, sql=f"SELECT sample FROM {table}")
 
 
+async def test_how_many_rows_a_closed_table_has_had_is_not_told(tmp_path: Path) -> None:
+    made = "CREATE TABLE numbered(id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO numbered VALUES (7);"
+    async with tables(tmp_path, SCHEMA + made) as gate:
+        for ask in under(gate):
+            assert "closed table" in await ask("query_sqlite", path=B, sql="SELECT * FROM sqlite_sequence")
+            assert "7" in await ask("query_sqlite", path=B, sql="SELECT id FROM numbered")
+
+
 async def test_an_error_quotes_no_value_of_a_row(tmp_path: Path) -> None:
     async with tables(tmp_path) as gate:
         for sql in (
