@@ -60,7 +60,7 @@ class CallForms:
     paths: PathsTogether = field(default_factory=PathsTogether)
     apart: FormsApart = field(default_factory=FormsApart)
     work: InsideWork = field(default_factory=InsideWork)
-    rules: dict[tuple[int, tuple[str, ...]], TextsApart] = field(default_factory=dict)
+    rules: dict[int, TextsApart] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
@@ -88,16 +88,16 @@ class CallForms:
     def every(self) -> list[Json]:
         return [*self.forms, *self.relative]
 
-    def held_against(
-        self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
-    ) -> Iterator[Json]:
-        """Those that a rule with this schema and these texts sees, one of each kind that it tells apart."""
+    def held_against(self, schema: Mapping[str, Json], spares_absolute: bool) -> Iterator[Json]:
+        """Those that a rule with this schema sees, one of each kind that it tells apart."""
         forms = self.forms if spares_absolute else self.every
-        yield from self.apart.longest_of_each(schema, texts, forms)
-        if not schema or self._are_too_many(schema, texts, spares_absolute):
-            return
-        apart = self._texts_apart(schema, texts)
-        yield from as_arguments(self.spec, self.given, apart.firsts(self._told(spares_absolute)[0]))
+        yield from self.apart.longest_of_each(schema, (), forms)
+        if not self._are_too_many(schema, spares_absolute):
+            yield from self._with_what_was_told(schema, spares_absolute)
+
+    def _with_what_was_told(self, schema: Mapping[str, Json], spares_absolute: bool) -> Iterator[Json]:
+        apart = self._texts_apart(schema)
+        return as_arguments(self.spec, self.given, apart.firsts(self._told(spares_absolute)[0]))
 
     def _told(self, spares_absolute: bool) -> tuple[Sequence[str], Sequence[str]]:
         """What was reported, and the paths among the arguments, as such a rule sees them."""
@@ -105,11 +105,11 @@ class CallForms:
             return self.reported, self.named
         return (*self.reported, *self.inner), (*self.named, *without_roots(self.named))
 
-    def _are_too_many(self, schema: Json, texts: Sequence[str], spares_absolute: bool) -> bool:
-        """Whether the rule tells more texts apart than are put in the place of others."""
+    def _are_too_many(self, schema: Json, spares_absolute: bool) -> bool:
+        """Whether the schema tells more texts apart than are put in the place of others."""
         told, named = self._told(spares_absolute)
         both = texts_of_both(self.spec, self.given)
-        kinds = self._texts_apart(schema, texts).firsts((*told, *named, *both))
+        kinds = self._texts_apart(schema).firsts((*told, *named, *both))
         return len(self.given) * len(kinds) > MOST_TOGETHER
 
     def _is_about_places(self, schema: Json) -> bool:
@@ -118,45 +118,51 @@ class CallForms:
         names = (*names_of_paths(self.spec), *elsewhere, *names_of_both(self.spec.schema), PATH)
         return may_say(schema, {steps_to(name)[0] for name in names})
 
-    def _texts_apart(self, schema: Json, texts: Sequence[str]) -> TextsApart:
-        """What a rule tells apart."""
-        key = id(schema), tuple(texts)  # of a schema that is kept, so that nothing else gets its id
+    def _texts_apart(self, schema: Json) -> TextsApart:
+        """What a schema tells apart."""
+        key = id(schema)  # which is kept, so that nothing else gets its id
         if key not in self.rules:
-            self.rules[key] = TextsApart(schema, texts)
+            self.rules[key] = TextsApart(schema, ())
         return self.rules[key]
 
     def beside_schemas(
-        self, schema: Mapping[str, Json] | None, texts: Sequence[str], spares_absolute: bool
+        self, schema: Mapping[str, Json], spares_absolute: bool
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
-        """Further forms that a rule with this schema and these texts sees, each with what it is held against."""
-        if schema is None:
-            return
-        apart, plain = self._texts_apart(schema, texts), list[Json]()
-        if not self._are_too_many(schema, texts, spares_absolute):
+        """Further forms that a rule with this schema sees, each with what it is held against."""
+        apart, beside = self._texts_apart(schema), [*self.given]
+        if not self._are_too_many(schema, spares_absolute):
             paths = apart.firsts(chain(*self._told(spares_absolute)))
             plain = [*as_plain_path(self.spec, self.given, paths)] if says_of(schema, PATH) else []
             others = in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
             yield from ((apart.of_texts, form) for form in (*plain, *others))
+            beside += plain
+            if self._is_about_addresses(schema):
+                beside += [*self.forms, *self._with_what_was_told(schema, spares_absolute)]
         elif self._is_about_places(schema):
             yield {}, self.given[0]  # what cannot be checked to its end counts as holding
             return
-        yield from self.inside(schema, texts, plain)
-        yield from self.together(schema, texts, spares_absolute)
+        yield from self.inside(schema, beside)
+        yield from self.together(schema, spares_absolute)
+
+    def _is_about_addresses(self, schema: Json) -> bool:
+        """Whether a schema says something of addresses of mail, which are written in many ways."""
+        targets = self.spec.recipe.targets
+        return any(says_of(schema, steps_to(name)[0]) for name in (targets.addresses if targets else ()))
 
     def inside(
-        self, schema: Mapping[str, Json], texts: Sequence[str], plain: Sequence[Json]
+        self, schema: Mapping[str, Json], forms: Sequence[Json]
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
-        """The arguments with each holder where it is named, also with one `path` that is `plain`, each beside this
-        schema as it is held against that; none once it is more work than is done for one call. Where the schema says
-        nothing of a name, nothing is put."""
+        """The arguments in these forms with each holder where it is named, each beside this schema as it is held
+        against that; none once it is more work than is done for one call. Where the schema says nothing of a name,
+        nothing is put in, and they are as given."""
         targets = self.spec.recipe.targets
         if targets is None or not self.holders:
             return
         folded = in_any_letters(schema, targets.inside)
         places = [name for name in targets.inside if says_of(folded, steps_to(name)[0])]
-        held = told_apart(folded, texts, seen_forms(self.holders, texts)) if places else []
+        held = told_apart(folded, (), seen_forms(self.holders, ())) if places else []
         copies = len(held) * (len(places) + (len(places) > 1))
-        given = [*self.given, *(plain if held else ())]
+        given = forms if held else self.given
         if self.work.is_over_with(folded, given, copies):
             return
         for one in given:
@@ -164,11 +170,11 @@ class CallForms:
                 yield folded, args
 
     def together(
-        self, schema: Mapping[str, Json], texts: Sequence[str], spares_absolute: bool
+        self, schema: Mapping[str, Json], spares_absolute: bool
     ) -> Iterator[tuple[Mapping[str, Json], Json]]:
         """The arguments with paths in the place of several, each beside this schema; where these are too many, one
         beside a schema that holds: what cannot be checked to its end counts as holding."""
-        apart = self._texts_apart(schema, texts)
+        apart = self._texts_apart(schema)
         found = self.paths.held_against(schema, apart.firsts, not spares_absolute)
         yield from [({}, self.given[0])] if found is None else ((schema, args) for args in found)
 

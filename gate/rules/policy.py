@@ -255,11 +255,14 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     with_ids = forms.with_ids(ids)
 
     def is_about(rule: Rule) -> bool:
+        """Whether a rule of which each pattern is found holds for the arguments in one of their forms."""
+        if rule.schema is None:
+            return True
         if rule.as_given:
-            return rule.holds_any(spec.full_name, forms.written, matches)
-        said = rule.schema, rule.texts, rule.spares_absolute_paths
+            return any(rule.fits(form, matches) for form in forms.written)
+        said = rule.schema, rule.spares_absolute_paths
         return (
-            rule.holds_any(spec.full_name, forms.held_against(*said), matches)
+            any(matches(rule.schema, form) for form in forms.held_against(*said))
             or _holds_ids(rule, ids, with_ids, matches)
             or any(matches(schema, form) for schema, form in forms.beside_schemas(*said))
         )
@@ -287,12 +290,12 @@ def _holds_ids(rule: Rule, ids: Ids, spelled: Sequence[CallForms], matches: Matc
     """Whether a rule of which each pattern is found holds for the arguments in a form that ids have; in all of them
     where it spares some, which may be spelled in one way there."""
     if rule.schema is None or not spelled:
-        return bool(spelled)
+        return False
     schema = ids.schema(rule.schema)
     some = all if spares_some(rule.schema) else any
     if schema == rule.schema:  # it says nothing of them, so each other form has been held against it
         return some(any(matches(schema, form) for form in forms.given) for forms in spelled)
-    seen = (forms.held_against(schema, rule.texts, rule.spares_absolute_paths) for forms in spelled)
+    seen = (forms.held_against(schema, rule.spares_absolute_paths) for forms in spelled)
     return some(any(matches(schema, form) for form in forms) for forms in seen)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -55,12 +55,6 @@ class Rule:
         return all(any(map(searching(pattern), texts_of(args))) for pattern in self.texts) and (
             self.schema is None or matches(self.schema, args)
         )
-
-    def holds_any(self, full_name: str, forms: Iterable[Json], matches: Matches) -> bool:
-        """Whether it is about this call in one of these forms, in some of which each of its patterns is found."""
-        if self.schema is None and len(self.texts) <= 1:
-            return True
-        return any(self.holds(full_name, form, matches) for form in forms)
 
     @property
     def only_gates(self) -> bool:

@@ -295,6 +295,8 @@ async def test_a_rule_about_a_mail_sees_what_a_draft_says_of_itself(tmp_path: Pa
             (closed(subject="^Other$", body="300k"), {"subject": "Other"}),
             (closed(to="^bob@example[.]com$", subject="^CANARY$"), {}),
             (closed(cc="^eve@example[.]com$", body="300k"), {"cc": "eve@example.com"}),
+            (closed(mailbox="^Drafts$", to="^bob@example[.]com$"), {}),
+            (closed(mailbox="^drafts$", to="^bob@"), {"to": "Bob <bob@example.com>"}),
             (Rule("closed", ("email.send_draft",), deny=True, texts=("300k",)), {}),
         ):
             seen = await Asker(gate, (rule,)).look("send_draft", draft_id=DRAFT, **args)

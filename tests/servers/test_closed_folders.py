@@ -271,3 +271,30 @@ async def test_a_yes_to_a_search_is_none_to_a_rule_that_is_not_about_the_search(
             said = await Asker(gate, (closed, asks))("search_files", **args)
             assert "a canary" not in said
             assert "“hr is closed”" in said
+
+
+@pytest.mark.parametrize("goal", ["public", "public/", "public/hr"])
+@pytest.mark.parametrize("tool", ["copy_file", "move_file"])
+async def test_a_rule_of_words_and_of_an_argument_holds_for_a_whole_folder(
+    tmp_path: Path, tool: str, goal: str
+) -> None:
+    """Its words are in what lies below one argument, and its schema is about what lies below the other."""
+    (tmp_path / "sample").mkdir()
+    filled(tmp_path / "sample")
+    (tmp_path / "sample" / "public").mkdir()
+    rules = [
+        Rule("closed", ("filesystem.*",), deny=True, texts=(text,), schema=only(name, pattern))
+        for text, name, pattern in (("^hr/", "destination", "^public/"), ("^public/", "source", "^hr/"))
+    ]
+    async with gated(tmp_path / "logs", "filesystem", server([tmp_path / "sample"])) as gate:
+        for rule in rules:
+            seen = await Asker(gate, (rule,)).look(tool, source="hr", destination=goal)
+            assert seen.decision is not None
+            assert seen.decision.verdict is Verdict.DENY
+        other = await Asker(gate, tuple(rules)).look(tool, source="notes.md", destination="public")
+        assert other.decision is not None
+        assert other.decision.verdict is Verdict.CONFIRM
+
+
+def only(name: str, pattern: str) -> dict[str, Any]:
+    return {"required": [name], "properties": {name: {"pattern": pattern}}}
