@@ -87,7 +87,7 @@ def told(facts: dict[str, Any], data: bytes, sender: Address) -> Outgoing:
 def _address(parts: list[str]) -> Address:
     found = Address(*parts)
     if not ADDRESS.fullmatch(found.addr_spec):
-        raise ToolError(f"The draft names {found.addr_spec}, which is no address. Write it anew.")
+        raise ToolError("The draft names what is no address. Write it anew.")
     return found
 
 

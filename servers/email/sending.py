@@ -50,7 +50,7 @@ def ready(data: bytes, sender: Address, edits: dict[str, str]) -> tuple[dict[str
     """The mail that a draft would send, changed as asked: facts for `outgoing.told`, and its bytes. They are built anew
     of what was read in the draft, and shown as they are read again.
 
-    Raises ToolError with what to mend.
+    Raises ToolError with what to mend, which quotes nothing of the draft: a rule may keep its mailbox.
     """
     mail = message(data, "The draft")
     _plain_headers(data, mail)
@@ -125,10 +125,10 @@ def _list(mail: EmailMessage, name: str) -> tuple[Address, ...]:
     if field is None:
         return ()
     if field.defects or any(group.display_name for group in field.groups):
-        raise ToolError(f"The draft's {name} cannot be read: {header(mail, name)}. Write it anew.")
+        raise ToolError(f"The draft's {name} cannot be read. Write it anew.")
     for each in field.addresses:
         if not ADDRESS.fullmatch(each.addr_spec):
-            raise ToolError(f"The draft's {name} holds {each.addr_spec}, which is no address. Write it anew.")
+            raise ToolError(f"The draft's {name} holds what is no address. Write it anew.")
     return tuple(field.addresses)
 
 
@@ -136,9 +136,7 @@ def _from(mail: EmailMessage, sender: Address) -> None:
     field = mail.get("From")
     found = [each.addr_spec.lower() for each in getattr(field, "addresses", ())]
     if found != [sender.addr_spec.lower()]:
-        raise ToolError(
-            f"The draft is from {header(mail, 'From')}, but this server sends as {sender}. Write it anew."
-        )
+        raise ToolError(f"The draft is not from {sender}, as whom this server sends. Write it anew.")
 
 
 def _shown(mail: EmailMessage, lists: Lists) -> str:

@@ -316,11 +316,15 @@ _TAGS = {
 _STYLE_FONTS = {"bold": "bold", "code": "mono"}
 
 
+class UnknownLetters(Refused):
+    """Some letters cannot be set; it says which."""
+
+
 def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     """A PDF of these blocks on A4 pages; the same blocks give the same bytes.
 
     `lenient`: a letter that cannot be set is written as its number, such as \\u{926}, instead of refused.
-    Raises Refused for such letters, and for more pages than anybody reads.
+    Raises UnknownLetters, and Refused for more pages than anybody reads.
     """
     shown = [*([Block("heading", unstyled(title), 1)] if title else []), *blocks]
     shown = with_asian_fonts(_changed(shown, right_to_left.joined))
@@ -328,7 +332,7 @@ def write(blocks: Sequence[Block], title: str, lenient: bool = False) -> bytes:
     if missing and not lenient:
         written = dict.fromkeys(unicodedata.normalize("NFKC", c) for c in missing)
         named = " ".join(c if c.isprintable() else repr(c) for c in [*written][:8])
-        raise Refused(
+        raise UnknownLetters(
             f"cannot be made: these letters cannot be set here: {named}. Make a .docx file instead."
         )
     if missing:

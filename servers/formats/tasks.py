@@ -306,7 +306,11 @@ def convert(data: bytes, ending: str, to: str, title: str) -> Result:
     else:
         blocks = _blocks(data, ending, seen)
         guess = _both(_guessed(data, ending), seen.told)
-    told, made = _made(blocks, to, title)
+    try:
+        told, made = _made(blocks, to, title)
+    except pdf.UnknownLetters:  # which may stand in a sheet that a rule keeps
+        why = "cannot be made: it has letters that cannot be set here. Make a .docx file instead."
+        raise Refused(why) from None
     return {**told, **seen.facts, "guessed": guess}, made
 
 

@@ -429,3 +429,23 @@ async def test_a_model_is_not_given_a_closed_mail_of_a_thread(tmp_path: Path) ->
         await asked("summarize_thread", message_id=OPEN_ID)
         assert asked.stub.requests == []
     assert "CANARY" not in str(asked.record)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "From: CANARY <boss@canary.example>\nTo: bob@example.com",
+        "From: ann@example.com\nTo: CANARY-Corp",
+        "From: ann@example.com\nBcc: CANARY <canary@x@y>",
+        "From: ann@example.com\nTo: Canary: bob@example.com;",
+    ],
+)
+async def test_a_draft_that_cannot_be_sent_is_not_quoted(tmp_path: Path, head: str) -> None:
+    home = maildir(tmp_path)
+    drafted(home)
+    [file] = (home / ".Drafts" / "cur").iterdir()
+    file.write_text(f"{head}\nSubject: CANARY\n\nCANARY\n")
+    async with mailing(home, Post("localhost", 1, "none")) as gate:
+        said = await Asker(gate)("preview_send", sending={"draft_id": DRAFT})
+        assert "Write it anew" in said
+        assert "canary" not in said.lower()

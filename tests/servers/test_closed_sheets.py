@@ -202,3 +202,15 @@ async def test_a_text_finds_a_sheet_with_signs_that_nobody_sees_also_where_it_is
         ask = Asker(gate, (Rule("closed", ("document.*",), deny=True, texts=("^Salaries$",)),))
         seen = await ask.look("convert_format", source="odd.xlsx", destination="new.csv")
         assert (seen.decision and seen.decision.verdict) is not Verdict.CONFIRM
+
+
+async def test_no_letter_of_a_closed_sheet_is_told_where_it_cannot_be_set(tmp_path: Path) -> None:
+    letters = "पगार"
+    async with sheets(tmp_path) as gate:
+        made = Workbook()
+        made.create_sheet("Salaries").append([letters])
+        made.save(tmp_path / "sample" / "letters.xlsx")
+        call = {"source": "letters.xlsx", "destination": "letters.pdf"}
+        said = await Asker(gate, RULES[:1])("preview_document", make="convert_format", call=call)
+        assert "cannot be made" in said
+        assert not set(letters).intersection(said)

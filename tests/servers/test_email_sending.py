@@ -361,8 +361,8 @@ HEAD = b"From: ann@example.com\nTo: bob@example.com\nSubject: x\nMIME-Version: 1
 TRICKY: list[tuple[bytes, str]] = [
     (b"From: ann@example.com\nTo: bob@example.com\nTo: eve@example.com\n\nx", "two To headers"),
     (b"From: ann@example.com\nto: bob@example.com\nTO: eve@example.com\n\nx", "two To headers"),
-    (b"From: boss@example.com\nTo: bob@example.com\n\nx", "sends as"),
-    (b"From: ann@example.com, boss@example.com\nTo: bob@example.com\n\nx", "sends as"),
+    (b"From: boss@example.com\nTo: bob@example.com\n\nx", "server sends"),
+    (b"From: ann@example.com, boss@example.com\nTo: bob@example.com\n\nx", "server sends"),
     (b"From: ann@example.com\nTo: bob@example.com\nResent-To: eve@example.com\n\nx", "not sent as they are"),
     (b"From: ann@example.com\nTo: bob@example.com\rBcc: eve@example.com\n\nx", "not sent as they are"),
     (b"From: ann@example.com\nTo: bob@example.com\nnonsense\n\nx", "that is none"),
