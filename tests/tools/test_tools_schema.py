@@ -273,6 +273,19 @@ def test_ordinary_classes_of_other_scripts_are_checked(pattern: str) -> None:
     assert matches(pattern, "de-de") is True
 
 
+BEYOND = "".join(chr(0x10000 + 2 * n) for n in range(1_900))  # of which `re` makes no map
+
+
+@pytest.mark.parametrize(
+    "pattern", [f"[{BEYOND}]x", f"[^{BEYOND}]*x", f"x[a{BEYOND}]+", f"([{BEYOND}a]b?){{3}}x"]
+)
+def test_a_class_of_characters_beyond_its_map_counts_each_of_them(pattern: str) -> None:
+    text = "a" * 65_000 + BEYOND[0]
+    schema = {"properties": {"a": {"allOf": [{"pattern": pattern}] * 50}}}
+    assert seconds(lambda: problems(schema, {"a": text}), 3, 0.15) < 0.15
+    assert matches(pattern, "ax" + BEYOND[0] + "bx") is not None
+
+
 @pytest.mark.parametrize("one", ["[ĀĂĄ]", "[^ĀĂĄ]", "[aĀĂĄ]"])
 def test_classes_of_wide_characters_count_for_the_time_that_they_take(one: str) -> None:
     assert matches(one * 20, "x") is not None

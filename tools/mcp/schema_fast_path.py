@@ -43,8 +43,13 @@ MOST_TOGETHER = 3  # patterns that take as long as one may, which are searched i
 MAX_COMPARED = 50  # branches of a choice: among more, any may match where another does
 TRY = 8  # comparing a character is this much faster than trying another way
 GROUP_TRY = 24  # the same for a round of a group
+MAPPED, PER_UNMAPPED = (
+    0xFFFF,
+    4,
+)  # up to where `re` makes a map of a class; comparisons for each member beyond
 STEPS_PER_WORK = 24  # comparisons in the time that one character of PATTERN_WORK stands for
 SINGLE = {constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN}
+CODES = {constants.LITERAL, constants.RANGE}
 REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT}
 SEPARATORS = {*range(9, 14), *(code for code in range(0x20, 0x7F) if not chr(code).isalpha())}
 SPACES = {code for code in range(0x3001) if chr(code).isspace()}
@@ -263,7 +268,8 @@ def _search_work(parsed: Any, length: int) -> int:
     if not ends_in_repeat:
         return places * _sequence(parsed, length).steps // STEPS_PER_WORK
     # Nothing follows that could make it try another length.
-    before, longest = _sequence(parsed[:-1], length), min(int(parsed[-1][1][1]), length)
+    before, (_, most, body) = _sequence(parsed[:-1], length), parsed[-1][1]
+    longest = min(int(most), length) * _comparisons(*body[0])
     return places * (before.steps + before.all_ways * (longest + TRY)) // STEPS_PER_WORK
 
 
@@ -276,6 +282,13 @@ def _is_anchored(parsed: Any) -> bool:
 
 def _is_single(parsed: Any) -> bool:
     return len(parsed) == 1 and parsed[0][0] in SINGLE
+
+
+def _comparisons(kind: Any, value: Any) -> int:
+    """How many of them one character takes: what a class has beyond its map is compared one by one
+    (`_optimize_charset` in CPython's Lib/re/_compiler.py)."""
+    ends = (code[1] if op is constants.RANGE else code for op, code in _members(kind, value) if op in CODES)
+    return 1 + PER_UNMAPPED * sum(end > MAPPED for end in ends) if kind is constants.IN else 1
 
 
 class _Cost(NamedTuple):
@@ -313,7 +326,7 @@ def _sequence(parsed: Any, length: int) -> _Cost:
 
 def _item(kind: Any, value: Any, length: int) -> _Cost:
     if kind in SINGLE:
-        return _Cost(1, 1, 1, first=_characters(kind, value))
+        return _Cost(1, _comparisons(kind, value), 1, first=_characters(kind, value))
     if kind in REPEATS:
         return _repeat(value, length)
     if kind is constants.SUBPATTERN:
@@ -372,7 +385,8 @@ def _repeat(value: Any, length: int) -> _Cost:
     low = min(int(low), high)
     if _is_single(body):
         choices, repeated = high - low + 1, _characters(*body[0])
-        return _Cost(1, low + TRY * choices, choices, repeated, repeated if low else None)
+        steps = high * _comparisons(*body[0]) + (TRY - 1) * choices
+        return _Cost(1, steps, choices, repeated, repeated if low else None)
     cost = _sequence(body, length)
     # A round that the next one's first character ends has one length, except the last round.
     each = cost.ways if _ends_before(cost.last, cost.first) else cost.all_ways
