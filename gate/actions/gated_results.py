@@ -22,7 +22,7 @@ from gate.rules.gated_files import (
     Readers,
     TooManyFiles,
     file_readers,
-    found_files,
+    found_in_answer,
     holder_readers,
     is_only_private,
     names_asked,
@@ -99,7 +99,7 @@ async def _refusal(world: World, call: MadeCall, answer: Answer) -> str:
     if not (targets.found or targets.found_in):
         return ""
     try:
-        paths = () if answer.is_error else found_files(targets, call.args, answer.structured, answer.text)
+        paths = found_in_answer(targets, call.args, answer)
     except TemplateError:
         return UNCHECKED
     try:

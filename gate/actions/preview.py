@@ -12,7 +12,7 @@ from gate.arguments.canonical_targets import with_canonical_paths
 from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.gated_files import TooManyFiles, found_files, is_only_private
+from gate.rules.gated_files import TooManyFiles, found_in_answer, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
@@ -234,9 +234,9 @@ async def run_read(
             answer = await _answer(world, spec, read, args)
     except PreviewReadFailed as error:
         raise PreviewReadFailed(NOT_QUOTED if kept or reviewed else str(error), decision.private) from error
-    said = NOT_QUOTED if (kept or reviewed) and answer.is_error else answer.text
     structured = answer.structured if isinstance(answer.structured, dict) else {}
     private, covered = await _kept_because_of_files(world, spec, args, channel, answer)
+    said = NOT_QUOTED if (kept or reviewed or private or covered) and answer.is_error else answer.text
     found: dict[str, Json] = {"text": said, "error": answer.is_error, **structured}
     return ReadResult(found, decision.private or private, covered or reviewed, reviewed)
 
@@ -247,10 +247,12 @@ async def _kept_because_of_files(
     """Whether a read has given what is in a file that the policy has shown to whoever asked alone, and what is in one
     that it keeps from being read at once, or in some file that cannot be told."""
     targets = spec.recipe.targets
-    if not targets or not (targets.found or targets.found_in) or answer.is_error:
+    if not targets or not (targets.found or targets.found_in):
+        return False, False
+    if answer.is_error and not isinstance(answer.structured, dict):
         return False, False
     try:
-        paths = found_files(targets, args, answer.structured, answer.text)
+        paths = found_in_answer(targets, args, answer)
         gated = await found_gated(world, spec, args, paths, channel)
         gated += await named_gated(world, spec, args, answer.structured, channel)
     except (TemplateError, TooManyFiles):

@@ -42,7 +42,7 @@ from gate.arguments.text_forms import path_variants, visible_text, without_root
 from gate.rules.action import CallClass, Json
 from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.templates import expand
-from gate.rules.tool import ToolSpec, Trust
+from gate.rules.tool import Answer, ToolSpec, Trust
 
 PATTERNS = frozenset({"pattern", "patterns", "glob", "globs"})  # arguments of a search that say which files
 SLASH = re.compile("/")
@@ -74,6 +74,13 @@ def found_files(targets: Targets, args: Mapping[str, Json], result: Json, text: 
     ]
     names = dict.fromkeys(path for path in paths if isinstance(path, str))
     return with_folders(targets, args, names)
+
+
+def found_in_answer(targets: Targets, args: Mapping[str, Json], answer: Answer) -> tuple[str, ...]:
+    """The same of an answer. The text of a failure, which is in no certain form, tells none."""
+    if answer.is_error:
+        targets = replace(targets, found=tuple(name for name in targets.found if "{" not in name))
+    return found_files(targets, args, answer.structured, answer.text)
 
 
 def _in_text(template: str, args: Mapping[str, Json], text: str) -> Sequence[Json]:

@@ -193,3 +193,4 @@ class RowsState(BaseModel):
     path: str
     state: str = Field(description="SHA-256 over the rows of the record as they are now")
     as_left: bool = Field(description="whether they are still as the change left them")
+    tables: TablesRead = Field(default=[], description="whose rows they are")

@@ -174,7 +174,7 @@ def asked(
     if result.refused:
         with unbroken(said):
             tables = _NAMES.validate_python(result.tables)
-        raise FailedReading(result.refused, tables) if tables else ToolError(result.refused)
+        raise FailedReading(result.refused, said, tables)
     return result.told, result.data
 
 
@@ -184,11 +184,12 @@ def _read(place: Place, task: str, **args: Any) -> tuple[dict[str, Any], bytes]:
 
 
 class FailedReading(ToolError):
-    """Why what reads a database gives nothing. `tables`: those that it reads, for rules to be held against them."""
+    """Why what reads the database at `path` gives nothing. `tables`: those that it reads. Rules are held against both,
+    where a call does not say them."""
 
-    def __init__(self, said: str, tables: Sequence[str]) -> None:
+    def __init__(self, said: str, path: str, tables: Sequence[str]) -> None:
         super().__init__(said)
-        self.tables = tables
+        self.facts = {"path": path, "tables": [*tables]}
 
 
 @contextmanager
@@ -201,7 +202,7 @@ def telling(place: Place, **asked_for: str | None) -> Iterator[None]:
         _, told = _read(place, "reads", **asked_for)
         with unbroken(place.said):
             tables = _NAMES.validate_python(body(told)["tables"])
-        raise FailedReading(str(error), tables) from None
+        raise FailedReading(str(error), place.said, tables) from None
 
 
 P = ParamSpec("P")
@@ -209,7 +210,7 @@ R = TypeVar("R")
 
 
 def failing(tool: Callable[P, R]) -> Callable[P, R]:
-    """A tool whose failures say the tables that it reads, where they are known."""
+    """A tool whose failures say which database it reads, and which tables, where they are known."""
 
     @wraps(tool)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -218,7 +219,7 @@ def failing(tool: Callable[P, R]) -> Callable[P, R]:
         except FailedReading as error:
             said = CallToolResult(
                 content=[TextContent(type="text", text=str(error))],
-                structured_content={"tables": [*error.tables]},
+                structured_content=error.facts,
                 is_error=True,
             )
             return cast(R, said)

@@ -208,7 +208,7 @@ class Tools:
         plan = writing.preview(place, changes, self.clock())
         if plan.get("rows") == 0:
             said = "That would change nothing: the rows have these values already."
-            raise sources.FailedReading(said, plan.get("tables", ()))
+            raise sources.FailedReading(said, place.said, plan.get("tables", ()))
         return _plan(place, plan)
 
     @sources.failing
@@ -217,11 +217,13 @@ class Tools:
         """Show every row that restore_rows would put back. Changes nothing."""
         return _plan(*writing.preview_back(self.roots, record, self.clock()))
 
+    @sources.failing
     @spoken
     def check_rows(self, record: RecordArg) -> RowsState:
         """Say whether the rows of a record are still as the change left them."""
-        place, state, as_left = writing.standing(self.roots, record)
-        return RowsState(record=record, path=place.said, state=state, as_left=as_left)
+        place, told = writing.standing(self.roots, record)
+        with unbroken(place.said):
+            return RowsState.model_validate({**told, "record": record, "path": place.said})
 
     @spoken
     def write_csv(
@@ -285,6 +287,7 @@ def _without(roots: Roots, call: TwinsCall, task: str, **args: Any) -> sources.T
         raise sources.FailedReading(
             f"There are no duplicates in {told.said}, compared by {', '.join(told.about['compared'])}. Name fewer "
             "columns, or say how alike they must be.",
+            told.said,
             told.tables,
         )
     return told
@@ -299,7 +302,7 @@ def _plan(place: Place, plan: dict[str, Any]) -> RowsPlan:
     with unbroken(place.said):
         if not answers.fits(plan["difference"]):
             said = "That changes more than can be shown. Change fewer rows at once."
-            raise sources.FailedReading(said, plan["tables"])
+            raise sources.FailedReading(said, place.said, plan["tables"])
         items = [{"name": name, "kind": "other"} for name in plan["items"]]
         return RowsPlan.model_validate({**plan, "path": place.said, "items": items})
 
@@ -392,7 +395,7 @@ CARDS: dict[str, Card] = {
     "preview_restore_rows": reading(
         "Preview putting rows back", "Look at the record {args.record}", found=["path"], **_OF_TABLES
     ),
-    "check_rows": reading("Check rows", "Look at the record {args.record}"),
+    "check_rows": reading("Check rows", "Look at the record {args.record}", found=["path"], **_OF_TABLES),
     "write_csv": makes(
         "Write CSV file",
         "Write",

@@ -295,8 +295,8 @@ def _to_write(here: Spot) -> int:
         raise ToolError(f"{here.said} cannot be written to ({why}). Nothing was changed.") from None
 
 
-def standing(roots: Roots, record: str) -> tuple[Place, str, bool]:
+def standing(roots: Roots, record: str) -> tuple[Place, dict[str, Any]]:
     """The database of a record, the digest of its rows now, and whether they are as the change left them."""
     with load(roots, record) as (place, kept, _), sources.reading(place) as file:
         told, _ = sources.asked(file, place.said, "standing", kept)
-    return place, told["state"], told["as_left"]
+    return place, told

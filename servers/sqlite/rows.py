@@ -185,7 +185,7 @@ class Watch:
         self.read = tables_read.of_triggers(base, own)
         width = max((len(shape.key) for shape in self.order), default=1)
         self.marks = [f"k{n}" for n in range(width)]
-        self.named = set[str]()  # the tables that what was asked for so far is about
+        self.named = set[str]()  # the tables that a change is about so far, and of which it touches rows
         base.execute(f"CREATE TEMP TABLE {_NOTED} (t, {', '.join(self.marks)})")
         for number, shape in enumerate(self.order):
             for event, sides in _SIDES.items():
@@ -217,6 +217,7 @@ class Watch:
             Touched(shape, key, shape.image(before, key), shape.image(self.base, key))
             for shape, key in self.seen()
         ]
+        self.named |= {row.shape.table for row in rows}
         for table in {row.shape for row in rows}:
             self._all_seen(table, before, [row for row in rows if row.shape == table])
         new = sorted((row.shape.table, row.key[0]) for row in rows if row.before is None and row.shape.by_id)

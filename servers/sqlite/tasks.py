@@ -111,8 +111,7 @@ def trial(asked: Asked, doing: Doing, moment: Moment, given: Given) -> Tried:
         with _telling(asked, watch):
             rows.record(touched)  # what no record holds is refused before it is shown
         back = _may_be_copied(watch.base) and _turns_back(asked, (watch, now, touched), moment)
-        touches = {row.shape.table for row in touched}
-        names = tables_read.told(watch.base, watch.read.names | watch.named | touches)
+        names = tables_read.told(watch.base, watch.read.names | watch.named)
     return Tried(_shown(asked, data, doing, moment, given, touched), back, names)
 
 
@@ -329,7 +328,8 @@ def standing(asked: Asked, given: bytes) -> Answer:
         base.text_factory = str
         touched = rows.read(json.loads(given), shapes(base))
         now = state(base, touched)
-        return {"state": now, "as_left": now == left(touched)}, b""
+        names = tables_read.told(base, {row.shape.table for row in touched})
+        return {"state": now, "as_left": now == left(touched), "tables": names}, b""
 
 
 def state(base: Base, touched: Sequence[Touched]) -> str:

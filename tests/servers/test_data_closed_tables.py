@@ -63,6 +63,9 @@ NAMED = Rule(
     deny=True,
     schema={"required": ["table"], "properties": {"table": {"const": "Salaries"}}},
 )
+CLOSED_FILE = Rule(
+    "closed file", ("data.*",), deny=True, schema={"required": ["path"], "properties": {"path": {"const": B}}}
+)
 IN_CHANGES = Rule(
     "closed table",
     ("data.*",),
@@ -276,14 +279,31 @@ async def test_no_guess_at_a_value_of_a_closed_table_is_told_right_or_wrong(tmp_
         assert "closed table" in said.pop()
 
 
-async def test_a_way_back_that_fails_over_a_closed_table_is_not_told_why(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["preview_restore_rows", "check_rows"])
+async def test_a_record_of_a_closed_table_or_file_is_answered_alike_whether_it_fits(
+    tmp_path: Path, tool: str
+) -> None:
     async with tables(tmp_path) as gate:
         done = await gate("write_sqlite", **change("salaries", "update", {"note": "canary"}, note="x"))
-        said = [await ask("preview_restore_rows", record=done["record"]) for ask in under(gate)]
+        asking = [Asker(gate, (rule,)) for rule in (NAMED, CLOSED_FILE)]
+        said = [await ask(tool, record=done["record"]) for ask in asking]
         with closing(sqlite3.connect(tmp_path / "sample" / B)) as base, base:
-            base.execute("INSERT INTO salaries VALUES (1, 'canary')")
-        assert said == [await ask("preview_restore_rows", record=done["record"]) for ask in under(gate)]
-        assert all("closed table" in one for one in said)
+            base.execute("INSERT INTO salaries VALUES (1, 'canary')")  # so that it cannot be put back
+        assert [await ask(tool, record=done["record"]) for ask in asking] == said
+        assert all("closed" in one for one in said)
+        assert (done["record"] in await Asker(gate)(tool, record=done["record"])) == (tool == "check_rows")
+
+
+async def test_no_card_tells_why_a_look_at_a_closed_table_fails(tmp_path: Path) -> None:
+    copied = {"source": B, "destination": "o.csv", "table": "over"}
+    async with tables(tmp_path) as gate:
+        closed, open_ = Asker(gate, (NAMED,)), Asker(gate)
+        for args in (copied, {**copied, "columns": ["missing"]}):
+            told = await open_.look("write_without_duplicates", **args)
+            seen = await closed.look("write_without_duplicates", **args)
+            assert "columns" in told.preview.problem
+            assert seen.preview.problem
+            assert "columns" not in seen.preview.problem
 
 
 CHANGES = (
