@@ -12,7 +12,6 @@ from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
 PATH = "path"
-JOINED = frozenset({"allOf", "anyOf"})  # of a schema
 # Keywords about lists, and those below which schemas stand by a name
 OF_LISTS = frozenset(
     "items prefixItems additionalItems unevaluatedItems contains minContains maxContains minItems maxItems "
@@ -216,28 +215,3 @@ def _said(value: Json, key: str = "") -> Iterator[tuple[str, Json]]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _said(inner)
-
-
-def without_missing(
-    schema: Json, paths: Collection[str], missing: Collection[str], asked: bool = False
-) -> Json:
-    """The schema without what it requires of missing arguments where it asks for one with a path, or stands beside what
-    does: they may have any value."""
-    if not isinstance(schema, Mapping):
-        return schema
-    asked = asked or any(name in paths for name in _asked(schema))
-    made = {
-        key: [without_missing(one, paths, missing, asked) for one in value] if key in JOINED else value
-        for key, value in schema.items()
-    }
-    if asked and "required" in schema:
-        made["required"] = [name for name in schema["required"] if name not in missing]
-    return made
-
-
-def _asked(schema: Json) -> Iterator[str]:
-    """The names of the arguments that a schema asks for, or says something of, in all of its parts that must hold."""
-    if isinstance(schema, Mapping):
-        yield from (*schema.get("required", ()), *schema.get("properties", ()))
-        for one in schema.get("allOf", ()):
-            yield from _asked(one)

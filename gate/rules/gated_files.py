@@ -27,6 +27,7 @@ from gate.arguments.holders import (
 )
 from gate.arguments.identifiers import Ids, fold
 from gate.arguments.inside_work import says_of
+from gate.arguments.missing_arguments import without_missing
 from gate.arguments.name_patterns import NamePattern, name_pattern
 from gate.arguments.named_paths import (
     PATH,
@@ -34,7 +35,6 @@ from gate.arguments.named_paths import (
     names_of_paths,
     says_nothing_of,
     with_paths,
-    without_missing,
 )
 from gate.arguments.notations import is_file_argument
 from gate.arguments.pattern_search import found_patterns, in_any_case, searching

@@ -191,6 +191,31 @@ async def test_a_rule_about_a_path_and_a_sheet_holds_where_the_path_is_called_ot
             assert ((seen.decision and seen.decision.verdict) is not Verdict.CONFIRM) == refused, name
 
 
+PAIRS = [
+    {"required": ["path", "sheet"], "properties": {"path": {"const": path}, "sheet": {"const": sheet}}}
+    for path, sheet in ((X, "Salaries"), ("y.xlsx", "Bonus"))
+]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"oneOf": PAIRS},
+        {"$ref": "#/$defs/pay", "$defs": {"pay": PAIRS[0]}},
+        {"if": {"properties": {"path": {"const": X}}}, "then": PAIRS[0], "else": False},
+    ],
+    ids=["oneOf", "reference", "if"],
+)
+async def test_a_rule_about_a_sheet_of_a_file_holds_however_its_schema_is_written(
+    tmp_path: Path, schema: dict[str, Any]
+) -> None:
+    async with sheets(tmp_path) as gate:
+        ask = Asker(gate, (Rule("closed sheet", ("document.*",), deny=True, schema=schema),))
+        for tool, args in {**OTHERS, "diff_documents": {"first": OPEN, "second": X}}.items():
+            assert is_closed(await ask(tool, **args)), tool
+        assert "open" in await ask("diff_documents", first=OPEN, second="a.csv")
+
+
 @pytest.mark.parametrize(
     "name", ["Salaries ", " Salaries", "Salaries\u00a0", "Sala\u200bries", "\uff33alaries"]
 )

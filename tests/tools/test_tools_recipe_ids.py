@@ -578,8 +578,11 @@ def test_no_ids_take_long_to_be_held_against_rules(given: Json) -> None:
 
 # Files that a read has found
 
+PAID = "hr/salaries.csv"
+WHOLE: dict[str, Json] = {"required": [*SALARIES], "properties": SALARIES}
 
-def kept(file: str, tool: str, args: dict[str, Json], rule: Rule, path: str = "hr/salaries.csv") -> bool:
+
+def kept(file: str, tool: str, args: dict[str, Json], rule: Rule, path: str = PAID) -> bool:
     """Whether the rule keeps what this read has found at the path."""
     every = [spec(file, name) for name in FILES[file].tools if name in RECORDED[file].schemas]
     finder = next(one for one in every if one.name == tool)
@@ -607,6 +610,50 @@ def test_a_rule_about_a_repository_and_a_path_keeps_what_a_search_finds_in_any_r
     parts = [{"required": [name], "properties": {name: wanted}} for name, wanted in SALARIES.items()]
     together = Rule("r", ("*",), deny=True, schema={"allOf": parts})
     assert kept("server-github", "search_code", {"q": "salary"}, together)
+
+
+WRITTEN: dict[str, dict[str, Json]] = {
+    "oneOf": {"oneOf": [WHOLE, {"required": ["x"], "properties": {"x": {"const": 1}}}]},
+    "oneOf beside": {
+        "required": ["repo"],
+        "oneOf": [rule(path={"const": name}).schema for name in (PAID, "b")],
+    },
+    "reference": {"$ref": "#/$defs/pay", "$defs": {"pay": {"$ref": "#/$defs/a~1b"}, "a/b": WHOLE}},
+    "if": {"if": WHOLE, "then": True, "else": False},
+    "then": {"if": {"properties": {"path": {"const": PAID}}}, "then": WHOLE, "else": False},
+    "else": {"if": {"properties": {"path": {"pattern": "^docs/"}}}, "then": False, "else": WHOLE},
+    "dependentSchemas": {"required": ["path"], "dependentSchemas": {"path": WHOLE}},
+    "dependentRequired": {
+        "required": ["path"],
+        "properties": SALARIES,
+        "dependentRequired": {"path": ["owner", "repo"]},
+    },
+}
+
+
+@pytest.mark.parametrize("schema", WRITTEN.values(), ids=WRITTEN)
+def test_a_rule_keeps_what_a_search_finds_in_any_repository_however_its_schema_is_written(
+    schema: dict[str, Json],
+) -> None:
+    of = Rule("r", ("*",), deny=True, schema=schema)
+    assert kept("server-github", "search_code", {"q": "salary"}, of)
+    assert not kept("server-github", "search_code", {"q": "salary"}, of, "docs/a.csv")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"if": {"properties": {"path": {"pattern": "^hr/"}}}, "then": False, "else": WHOLE},
+        {"oneOf": [WHOLE, {"properties": {"path": {"const": PAID}}, "required": ["x"]}], "required": ["x"]},
+        {"oneOf": [{"required": ["x"]}, {"required": ["path"]}], "not": {"required": ["path"]}},
+        {"allOf": [{"$ref": "#/$defs/none"}, {"required": ["x"]}], "$defs": {"none": False}},
+    ],
+)
+def test_a_rule_that_spares_a_file_keeps_no_search_that_finds_it_however_its_schema_is_written(
+    schema: dict[str, Json],
+) -> None:
+    of = Rule("r", ("*",), deny=True, schema=schema)
+    assert not kept("server-github", "search_code", {"q": "salary"}, of)
 
 
 @pytest.mark.parametrize(
