@@ -48,15 +48,12 @@ async def found_gated(
     return await told_gated(world, world.policy, readers, paths, channel)
 
 
-async def named_gated(
-    world: World, spec: ToolSpec, args: Mapping[str, Json], result: Json, channel: str
-) -> list[Gated]:
+async def named_gated(world: World, readers: Readers, result: Json, channel: str) -> list[Gated]:
     """The same of what a result says by itself that its content lies in, and of entries whose words a rule is about."""
-    targets = spec.recipe.targets or Targets()
+    targets = readers.tools[0].recipe.targets or Targets()
     names = found_holders(targets, result)
     if not (names or targets.words):
         return []
-    readers = file_readers(spec, world.tools.specs(), args)
     words = gated_words(world.policy, readers, result, channel)
     holders = gated_named_holders(_of_names(world.policy, targets), readers, names, channel, matching(world))
     return await in_slices(world, chain(words, holders))

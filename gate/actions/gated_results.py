@@ -106,7 +106,7 @@ async def _refusal(world: World, call: MadeCall, answer: Answer) -> str:
         gated = await found_gated(world, call.spec, call.args, paths, call.channel)
         if gated and call.is_confirmed:
             gated = await _not_confirmed(world, call, targets, gated)
-        gated += await _under_names(world, call, targets, answer)
+        gated += await _under_names(world, call, paths, answer)
     except TooManyFiles:
         return TOO_MANY_FILES
     if call.is_private:
@@ -143,12 +143,14 @@ def _confirmed_rules(world: World, call: MadeCall) -> set[int]:
     return {id(rule) for rule in about if not rule.deny}
 
 
-async def _under_names(world: World, call: MadeCall, targets: Targets, answer: Answer) -> list[Gated]:
+async def _under_names(world: World, call: MadeCall, found: Sequence[str], answer: Answer) -> list[Gated]:
     """What the answer says by itself that its content lies in, where the policy keeps that; not what a person has
-    confirmed under the same rule, with its name in the arguments or beside such a name."""
-    gated = await named_gated(world, call.spec, call.args, answer.structured, call.channel)
+    confirmed under the same rule, with its name in the arguments or beside such a name. `found`: its files."""
+    readers = file_readers(call.spec, world.tools.specs(), call.args, found)
+    gated = await named_gated(world, readers, answer.structured, call.channel)
     if not (gated and call.is_confirmed):
         return gated
+    targets = call.spec.recipe.targets or Targets()
     about = _confirmed_rules(world, call)
     beyond = frozenset(await in_slices(world, not_asked_by_word(targets, answer.structured, call.args)))
     return [one for one in gated if id(one[1]) not in about or fold(one[0]) in beyond]

@@ -12,7 +12,7 @@ from gate.arguments.canonical_targets import with_canonical_paths
 from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.gated_files import TooManyFiles, found_in_answer, is_only_private
+from gate.rules.gated_files import TooManyFiles, file_readers, found_in_answer, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
@@ -254,7 +254,8 @@ async def _kept_because_of_files(
     try:
         paths = found_in_answer(targets, args, answer)
         gated = await found_gated(world, spec, args, paths, channel)
-        gated += await named_gated(world, spec, args, answer.structured, channel)
+        readers = file_readers(spec, world.tools.specs(), args, paths)
+        gated += await named_gated(world, readers, answer.structured, channel)
     except (TemplateError, TooManyFiles):
         return False, True
     only_private = [is_only_private(rule, spec, channel) for _, rule in gated]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -40,6 +40,7 @@ from gate.arguments.notations import is_file_argument
 from gate.arguments.pattern_search import found_patterns, in_any_case, searching
 from gate.arguments.text_forms import path_variants, visible_text, without_root
 from gate.rules.action import CallClass, Json
+from gate.rules.paths_beside import args_beside, path_names
 from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.templates import expand
 from gate.rules.tool import Answer, ToolSpec, Trust
@@ -224,10 +225,15 @@ class Readers:
 
     tools: Sequence[ToolSpec]
     args: Mapping[str, Json]
+    found: Sequence[str] = ()  # the files that its result has reported
     of_holders: bool = False  # they are asked for what a file lies in, not for a file
+    beside: Sequence[Json] = ()  # further arguments that a rule sees that in
+    unknown: Collection[str] = ()  # those for paths of which neither the call nor its result says one
 
 
-def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, Json]) -> Readers:
+def file_readers(
+    spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, Json], found: Sequence[str] = ()
+) -> Readers:
     """The tool, and those of `specs` that give what is in a file, or what a result names, by its name: of its server,
     and of a bundled one all bundled ones, as they share folders."""
     others = [
@@ -238,7 +244,7 @@ def file_readers(spec: ToolSpec, specs: Sequence[ToolSpec], args: Mapping[str, J
         and one.recipe.targets
         and (one.recipe.targets.paths or one.recipe.targets.found_in)
     ]
-    return Readers([spec, *others], args)
+    return Readers([spec, *others], args, found)
 
 
 def is_only_private(rule: Rule, reader: ToolSpec, channel: str) -> bool:
@@ -301,7 +307,7 @@ def gated_named_holders(
 ) -> Iterator[Gated | None]:
     """The same of what a result says by itself that its content lies in, where one of the readers is asked for that."""
     forms: dict[str, str] = {}
-    under = Readers(holder_readers(readers), readers.args)
+    under = replace(readers, tools=holder_readers(readers), unknown=_unknown(readers))
     for name in names:
         for form in holder_forms([name]):
             forms.setdefault(form, name)
@@ -312,19 +318,32 @@ def gated_named_holders(
 def _gated_under(
     policy: Policy, readers: Readers, held: Sequence[str], channel: str, matches: Matches
 ) -> Iterator[Gated | None]:
-    """Those of these names that rules keep under the arguments of these tools that name what something lies in."""
+    """Those of these names that rules keep under the arguments of these tools that name what something lies in, alone
+    or beside the paths of the call and its result. Raises TooManyFiles."""
     inside = tuple(dict.fromkeys(name for one in readers.tools for name in _inside(one)))
     tools = [
         replace(one, recipe=replace(one.recipe, targets=Targets(looks=_inside(one)))) for one in readers.tools
     ]
-    named, arguments = Readers(tools, readers.args, of_holders=True), {steps_to(name)[0] for name in inside}
+    arguments = {steps_to(name)[0] for name in inside}
     for rule in policy.rules:
         if not rule.texts and says_nothing_of(rule.schema, arguments) and rule.fits({}, matches):
             continue  # it holds without such an argument, and has judged the call as a whole
         schema = in_any_letters(rule.schema, inside)
-        alone = replace(policy, rules=(replace(rule, schema=schema, reads=False),))
+        seen = replace(rule, schema=schema, reads=False)
+        beside = args_beside(readers.tools, readers.args, readers.found, seen)
+        if beside is None:
+            raise TooManyFiles
+        named = Readers(tools, readers.args, (), True, beside, readers.unknown if rule.texts else ())
+        alone = replace(policy, rules=(seen,))
         for found in gated_files(alone, named, seen_forms(held, rule.texts), channel, matches):
             yield found and (found[0], rule)
+
+
+def _unknown(readers: Readers) -> frozenset[str]:
+    """The arguments for paths, where neither the call nor its result says one, as that of a failure."""
+    if readers.found or touched(readers.tools[0].recipe.targets, readers.args):
+        return frozenset()
+    return frozenset(steps_to(name)[0] for name in path_names(holder_readers(readers)))
 
 
 def _inside(spec: ToolSpec) -> tuple[str, ...]:
@@ -444,15 +463,23 @@ def _beside_arguments(
         same = ids.form(given)
         return schema is None or matches(schema, given) or (same is not None and matches(of_ids, same))
 
-    own = (rule.schema, ids.schema(rule.schema))
-    if all(fits(one, *own) for one in (args, {key: args[key] for key in args.keys() - paths})):
+    def is_judged(one: Mapping[str, Json]) -> bool:
+        own = rule.schema, ids.schema(rule.schema)
+        return all(fits(some, *own) for some in (one, {key: one[key] for key in one.keys() - paths}))
+
+    if is_judged(args):
         return lambda _: False
-    asked = {
-        names: without_missing(rule.schema, paths, known - args.keys() - paths)
+    asked = [
+        (one, names, _with_any(rule.schema, readers, paths, known - one.keys() - paths))
+        for one in (args, *(one for one in readers.beside if not is_judged(one)))
         for names, known in places.items()
-    }
+    ]
     return lambda form: any(
         fits(given, schema, ids.schema(schema))
-        for names, schema in asked.items()
-        for given in with_paths(args, names, [form])
+        for one, names, schema in asked
+        for given in with_paths(one, names, [form])
     )
+
+
+def _with_any(schema: Json, readers: Readers, paths: set[str], missing: set[str]) -> Json:
+    return without_missing(schema, paths.union(readers.unknown), missing.union(readers.unknown))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -214,6 +215,30 @@ async def test_a_rule_about_a_sheet_of_a_file_holds_however_its_schema_is_writte
         for tool, args in {**OTHERS, "diff_documents": {"first": OPEN, "second": X}}.items():
             assert is_closed(await ask(tool, **args)), tool
         assert "open" in await ask("diff_documents", first=OPEN, second="a.csv")
+
+
+def about(path: str) -> Rule:
+    schema = {"required": ["path"], "properties": {"path": {"const": path}}}
+    return Rule("closed sheet", ("*",), deny=True, texts=("(?i)^salaries$",), schema=schema)
+
+
+async def test_a_text_for_a_sheet_holds_beside_a_schema_for_the_file_whatever_it_is_called(
+    tmp_path: Path,
+) -> None:
+    async with sheets(tmp_path) as gate:
+        calls = {**OTHERS, "diff_documents": {"first": OPEN, "second": X}, "read_spreadsheet": {"path": X}}
+        for tool, args in calls.items():
+            assert is_closed(await Asker(gate, (about(X),))(tool, **args)), tool
+            assert "CANARY" in await Asker(gate, (about("y.xlsx"),))(tool, **args), tool
+        nested = {"required": ["source"], "properties": {"source": {"const": X}}}
+        ask = Asker(gate, (replace(about(X), schema=nested),))
+        assert is_closed(await ask("preview_document", **OTHERS["preview_document"]))
+
+
+async def test_a_rule_that_somebody_has_confirmed_for_a_file_closes_no_sheet_of_it(tmp_path: Path) -> None:
+    asks = replace(about(X), deny=False, at_least=CallClass.WRITE, texts=("xlsx",))
+    async with sheets(tmp_path) as gate:
+        assert "CANARY" in await Asker(gate, (asks,))("diff_documents", first=OPEN, second=X)
 
 
 @pytest.mark.parametrize(

@@ -306,6 +306,23 @@ async def test_no_card_tells_why_a_look_at_a_closed_table_fails(tmp_path: Path) 
             assert "columns" not in seen.preview.problem
 
 
+async def test_a_text_for_a_table_holds_beside_a_schema_for_the_file_that_a_record_is_about(
+    tmp_path: Path,
+) -> None:
+    def about(path: str) -> Rule:
+        schema = {"required": ["path"], "properties": {"path": {"const": path}}}
+        return Rule("closed table", ("data.*",), deny=True, texts=("^salaries$",), schema=schema)
+
+    async with tables(tmp_path) as gate:
+        done = await gate("write_sqlite", **change("salaries", "update", {"note": "canary"}, note="x"))
+        ask, other = Asker(gate, (about(B),)), Asker(gate, (about("c.sqlite"),))
+        assert "closed table" in await ask("preview_restore_rows", record=done["record"])
+        assert shown(await other("preview_restore_rows", record=done["record"]))
+        with closing(sqlite3.connect(tmp_path / "sample" / B)) as base, base:
+            base.execute("INSERT INTO salaries VALUES (1, 'canary')")
+        assert "closed table" in await ask("preview_restore_rows", record=done["record"])
+
+
 CHANGES = (
     change("plain", "insert", a=1),
     change("people", "delete", {"id": 1}),

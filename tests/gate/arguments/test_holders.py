@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
 from gate.arguments.canonical_targets import Targets
 from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
+from gate.arguments.paths_together import MOST_TOGETHER
 from gate.rules.action import Json
 from gate.rules.always_gated import ALWAYS
 from gate.rules.gated_files import Readers, TooManyFiles, gated_holders, gated_named_holders
@@ -122,3 +123,23 @@ def test_the_names_in_a_result_are_held_against_a_rule_once_for_each_kind_that_i
     assert found(*(f"t{number}" for number in range(960))) == []
     assert len(checks) == 2 * few
     assert set(found("a", "PAY", "b")) == {("PAY", "closed")}
+
+
+def test_a_result_of_more_files_than_are_held_beside_a_table_is_not_told() -> None:
+    targets = Targets(paths=("path",), inside=("table",), found=("files[]",), found_in=("tables[]",))
+    ask = replace(READ, recipe=Recipe(summary="Ask", targets=targets))
+    paths = [f"{number}.sqlite" for number in range(MOST_TOGETHER + 1)]
+
+    def gated(found: Sequence[str], wanted: dict[str, Json]) -> bool:
+        closed = {"required": ["path"], "properties": {"path": wanted}}
+        rule = Rule("closed", ("*",), deny=True, texts=("^pay$",), schema=closed)
+        readers = Readers([ask], {}, found)
+        return any(gated_named_holders(Policy("p", (rule,)), readers, ["PAY"], "C1", matches))
+
+    def matches(schema: Mapping[str, Json], value: Json) -> bool:
+        return not problems(schema, value)
+
+    assert gated(paths, {"const": "7.sqlite"})
+    assert not gated(paths, {"const": "x.sqlite"})
+    with pytest.raises(TooManyFiles):
+        gated(paths, {"enum": [*paths]})

@@ -1,0 +1,48 @@
+"""What the content of a result lies in, as a sheet or a table, beside each path that it may be from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gate.arguments.canonical_targets import Targets, forms_below, steps_to
+from gate.arguments.inside_work import says_of
+from gate.arguments.named_paths import PATH, names_of_paths, paths_among, told_apart, with_paths
+from gate.arguments.nested_arguments import with_nested_arguments
+from gate.arguments.paths_together import MOST_TOGETHER
+from gate.arguments.text_forms import without_root
+from gate.rules.action import Json
+from gate.rules.policy import Rule
+from gate.rules.tool import ToolSpec
+
+
+def args_beside(
+    tools: Sequence[ToolSpec], args: Mapping[str, Json], found: Sequence[str], rule: Rule
+) -> list[Json] | None:
+    """The arguments of a call of the first of these tools, as such a rule sees them, with each path that they name as
+    their `path`, as it is held against a call, and under the names of these tools' arguments that it does not have; and
+    with each that its result has reported, under all of these. None where these are too many."""
+    targets = tools[0].recipe.targets or Targets()
+    given = [args, *with_nested_arguments(targets.nested, args)]
+    said = [name for name in path_names(tools) if says_of(rule.schema, steps_to(name)[0])]
+    free = [name for name in said if steps_to(name)[0] not in args]
+    reported = dict.fromkeys(form for path in found for form in (path, *forms_below(targets, path)))
+    made = [*given[1:]]
+    for names, paths in ((free, paths_among(targets, [args])), (said, [*reported])):
+        some = told_apart(rule.schema, rule.texts, _seen(rule, paths)) if names else []
+        if len(given) * len(names) * len(some) > MOST_TOGETHER:
+            return None
+        made += [form for one in given for form in with_paths(one, names, some)]
+    return made
+
+
+def path_names(tools: Sequence[ToolSpec]) -> list[str]:
+    """The arguments by which these tools are told a path, and `path`; none where their results and calls have none."""
+    names = [name for one in tools for name in names_of_paths(one)]
+    reports = any(one.recipe.targets and one.recipe.targets.found for one in tools)
+    return [*dict.fromkeys([PATH, *names])] if names or reports else []
+
+
+def _seen(rule: Rule, paths: Sequence[str]) -> Iterator[str]:
+    yield from paths
+    if not rule.spares_absolute_paths:
+        yield from map(without_root, paths)
