@@ -384,15 +384,23 @@ def _refusal(policy: Policy, cls: CallClass, rules: Sequence[Rule], channel: str
     denied = next((r for r in rules if r.deny), None)
     if denied:
         return f"the policy does not allow this{_in_brackets(denied)}", denied.name
+    if elsewhere := refusal_in_channel(policy, rules, channel):
+        return elsewhere
+    private, approvers = next((r for r in rules if r.private), None), _approvers(rules)
+    if private and (approvers.named or approvers.needed > 1):
+        return HIDDEN_CARD, private.name
+    return TOO_FEW if approvers.are_too_few and cls is not CallClass.READ else None
+
+
+def refusal_in_channel(policy: Policy, rules: Iterable[Rule], channel: str) -> tuple[str, str] | None:
+    """Reason and rule of a no to this channel, by rules that are about the call or by the policy; or None. Nothing else
+    of a decision depends on the channel."""
     for rule in rules:
         if rule.channels and channel not in rule.channels:
             return f"this may not be used in this channel{_in_brackets(rule)}", rule.name
     if policy.channels and channel not in policy.channels:
         return "the policy does not allow me to act in this channel", "channels"
-    private, approvers = next((r for r in rules if r.private), None), _approvers(rules)
-    if private and (approvers.named or approvers.needed > 1):
-        return HIDDEN_CARD, private.name
-    return TOO_FEW if approvers.are_too_few and cls is not CallClass.READ else None
+    return None
 
 
 def _in_brackets(rule: Rule) -> str:

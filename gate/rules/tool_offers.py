@@ -8,11 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import CallClass, Json, Verdict
-from gate.rules.policy import Policy, decide
+from gate.rules.policy import Policy, Rule, decide, matching_rules, refusal_in_channel
 from gate.rules.tool import ToolSpec
 
 LONGEST_NAME = 64  # what providers take
 NOT_OURS = re.compile(r"[^a-zA-Z0-9_-]")
+ANY_CHANNEL = "any channel"  # in place of those that rules name, where a tool is judged for all channels
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,65 @@ class OfferedTool:
     cls: CallClass
 
 
-def offered_tools(specs: Sequence[ToolSpec], policy: Policy, channel: str) -> dict[str, OfferedTool]:
-    """By name, all that the policy does not deny, in an order that does not depend on when they were listed."""
-    found, always = dict[str, OfferedTool](), whatever_the_arguments(policy)
-    for spec in sorted(specs, key=lambda one: (one.server, one.name)):
-        cls = class_of(spec, always, channel)
-        if cls is not None:
-            name = free_name(spec, found)
-            found[name] = OfferedTool(name, spec, cls)
-    return found
+@dataclass(frozen=True, slots=True)
+class JudgedTool:
+    """What a call of a tool would be, as far as arguments do not matter. `cls`: None where it is denied in every
+    channel. `bound`: the rules about it that say in which channels it may be used."""
+
+    spec: ToolSpec
+    cls: CallClass | None
+    bound: tuple[Rule, ...]
+
+
+class ToolOffers:
+    """Offers tools, and judges each of them once for a policy.
+
+    A judgement counts for the very spec and the very policy that it is of. Both are frozen: another definition, pin,
+    trust or recipe is another spec. What is not listed any more is let go.
+    """
+
+    def __init__(self) -> None:
+        self._judge = _Judge(Policy(""))
+        # By the id of the spec, which no other one can have while it is kept here. Specs that are equal are not
+        # enough: to Python a default of 1 is one of `true`.
+        self._judged: dict[int, JudgedTool] = {}
+
+    def offered(self, specs: Sequence[ToolSpec], policy: Policy, channel: str) -> dict[str, OfferedTool]:
+        """By name, all that the policy does not deny, in an order that does not depend on when they were listed."""
+        found = dict[str, OfferedTool]()
+        for tool in sorted(self._all(specs, policy), key=lambda one: (one.spec.server, one.spec.name)):
+            if tool.cls is not None and not refusal_in_channel(policy, tool.bound, channel):
+                name = free_name(tool.spec, found)
+                found[name] = OfferedTool(name, tool.spec, tool.cls)
+        return found
+
+    def _all(self, specs: Sequence[ToolSpec], policy: Policy) -> list[JudgedTool]:
+        if policy is not self._judge.policy:
+            self._judge, self._judged = _Judge(policy), {}
+        judged = [self._judged.get(id(spec)) or self._judge.judged(spec) for spec in specs]
+        self._judged = {id(one.spec): one for one in judged}
+        return judged
+
+
+class _Judge:
+    """Judges tools by the rules of a policy that do not depend on arguments."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        always = tuple(rule for rule in policy.rules if rule.schema is None and not rule.texts)
+        in_any = tuple(replace(rule, channels=(ANY_CHANNEL,)) if rule.channels else rule for rule in always)
+        self._always = replace(policy, rules=in_any, channels=())
+        self._bound = replace(policy, rules=tuple(rule for rule in always if rule.channels))
+
+    def judged(self, spec: ToolSpec) -> JudgedTool:
+        decision = decide(self._always, spec, {}, ANY_CHANNEL, _none_keeps)
+        found = matching_rules(self._bound, spec, {}, _none_keeps) if self._bound.rules else ()
+        cls = None if decision.verdict is Verdict.DENY else decision.cls
+        return JudgedTool(spec, cls, tuple(rule for rule in found if rule.channels))
+
+
+def _none_keeps(schema: Mapping[str, Json], value: Json) -> bool:
+    return False
 
 
 def model_name(spec: ToolSpec) -> str:
@@ -71,14 +122,3 @@ def offered_schema(spec: ToolSpec) -> dict[str, Json]:
     schema = with_optional(spec.schema, spec.recipe.bind.keys())
     known = {k: v for k, v in schema.get("properties", {}).items() if k not in spec.recipe.bind}
     return {**schema, "type": "object", "properties": known}
-
-
-def whatever_the_arguments(policy: Policy) -> Policy:
-    """The policy without the rules that depend on arguments."""
-    return replace(policy, rules=tuple(r for r in policy.rules if r.schema is None and not r.texts))
-
-
-def class_of(spec: ToolSpec, always: Policy, channel: str) -> CallClass | None:
-    """What a call of it would be under a policy that does not depend on arguments; None when it is denied."""
-    decision = decide(always, spec, {}, channel, lambda schema, value: False)
-    return None if decision.verdict is Verdict.DENY else decision.cls

@@ -16,7 +16,6 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ListToolsResult, Paginate
 
 from gate.rules.access import Token
 from gate.rules.ports import Unavailable
-from gate.rules.tool_offers import offered_tools
 from handlers.api import request as parsing
 from handlers.api.admission import RETRY_SOON
 from handlers.api.endpoint import BUSY, Endpoints
@@ -24,7 +23,7 @@ from handlers.api.event_stream import Feed
 from handlers.api.ports import Services
 from handlers.api.route import Problem
 from handlers.gateway import messages, waiting
-from handlers.gateway.calls import CALLER, Calls, Context, caller_of, channel_of
+from handlers.gateway.calls import CALLER, Calls, Context, caller_of
 from handlers.gateway.messages import RefusedMessage
 from handlers.gateway.results import INSTRUCTIONS, tool_page
 from handlers.gateway.waiting import Caller
@@ -46,8 +45,7 @@ def server(services: Services, feed: Feed) -> Server[Any]:
     calls = Calls(services, feed)
 
     async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        world, token = services.world, caller_of(ctx).token
-        known = offered_tools(world.tools.specs(), world.policy, channel_of(token))
+        known = calls.offered(caller_of(ctx).token)
         return tool_page(list(known.values()), (params and params.cursor) or "")
 
     made: Server[Any] = Server(

@@ -40,7 +40,7 @@ from gate.rules.planner_port import Call
 from gate.rules.ports import Unavailable
 from gate.rules.reviews import Phase
 from gate.rules.tool import ToolSpec
-from gate.rules.tool_offers import offered_tools
+from gate.rules.tool_offers import OfferedTool, ToolOffers
 from handlers.api.actions import thread_key, told_by
 from handlers.api.endpoint import BROKEN, BUSY, owner_of
 from handlers.api.event_stream import Feed
@@ -78,6 +78,12 @@ class Calls:
     def __init__(self, services: Services, feed: Feed) -> None:
         self._services = services
         self._waiter = Waiter(services, feed)
+        self._offers = ToolOffers()
+
+    def offered(self, token: Token) -> dict[str, OfferedTool]:
+        """The tools that this token may name, by the names that its clients know them by."""
+        world = self._services.world
+        return self._offers.offered(world.tools.specs(), world.policy, channel_of(token))
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> CallResponse:
         """The result of one call. Errors are results with a sentence for people."""
@@ -112,7 +118,7 @@ class Calls:
 
     async def _call_tool(self, ctx: Context, caller: Caller, params: CallToolRequestParams) -> CallResponse:
         world, token, args = self._services.world, caller.token, params.arguments or {}
-        known = offered_tools(world.tools.specs(), world.policy, channel_of(token))
+        known = self.offered(token)
         if params.name not in known:
             return results.refused(unknown_tool_text(world, params.name.replace("__", ".", 1)))
         spec, session = known[params.name].spec, await self._session(token)

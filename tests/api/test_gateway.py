@@ -28,6 +28,7 @@ from gate.rules.tool import Hints, ToolSpec
 from handlers.gateway.results import elicitation_message, progress
 from handlers.gateway.waiting import pending_or_next_id
 from tests.api.api_server import Api, Client
+from tests.gate.counting_policy import CountingPolicy
 from tests.gate.gate_setup import ANN, BEN
 
 META = "dev.countersign/gate"
@@ -448,6 +449,23 @@ async def test_arguments_that_are_too_long_are_refused_before_a_rule_is_held_aga
             assert result.is_error
             assert f"at most {MAX_BYTES:,} can be shown whole" in words(result)
         assert judged == []
+
+
+async def test_listings_and_calls_judge_each_tool_once_until_it_changes(api: Api) -> None:
+    counting = CountingPolicy()
+    api.gate.rule(counting.rule)
+    async with connected(await api.agent()) as mcp, connected(await api.agent(user=BEN)) as other:
+        first = await mcp.list_tools()
+        assert "desk.poke" in counting.judged
+        counting.judged.clear()
+        assert (await other.list_tools()).tools == first.tools
+        assert (await other.call_tool("desk__nothing", {})).is_error
+        assert counting.judged == []
+        api.gate.desk.redefine("poke", description="Deletes notes.")
+        await other.list_tools()
+        assert set(counting.judged) == {"desk.poke"}
+        api.gate.rule(Rule("no poking", ("desk.poke",), deny=True))
+        assert "desk__poke" not in {tool.name for tool in (await mcp.list_tools()).tools}
 
 
 async def test_without_a_token_that_counts_the_answer_is_401(api: Api) -> None:

@@ -16,8 +16,9 @@ from benchmarks.tokens import QUERY_KINDS, recall
 from gate.rules.planner_port import Mode, Say
 from gate.rules.policy import Policy, Rule
 from gate.rules.tool import Hints, ToolSpec, Trust
-from gate.rules.tool_offers import model_name
+from gate.rules.tool_offers import ToolOffers, model_name
 from tests.cpu_time import seconds, within
+from tests.gate.counting_policy import CountingPolicy
 from tests.model_stub import both, calls, says
 from tests.tools.model_setup import (
     FILES,
@@ -92,10 +93,20 @@ def test_a_turn_reads_its_tools_once_however_often_they_are_searched(monkeypatch
     read = list[ToolSpec]()
     document = tool_offer._document
     monkeypatch.setattr(tool_offer, "_document", lambda spec: [read.append(spec), *document(spec)][1:])
-    offered = OfferedTools(Toolset(ListedTools(MANY), Policy("1"), "C1"), turn(), brief(), True)
+    offered = OfferedTools(Toolset(ListedTools(MANY), Policy("1"), "C1", ToolOffers()), turn(), brief(), True)
     answers = [offered.search(query, Fence(b"k" * 32, "t")) for query in ("github issue", "jira issue")]
     assert answers[0][1] != answers[1][1]
     assert len(read) == len(MANY)
+
+
+async def test_turns_judge_each_tool_once() -> None:
+    counting = CountingPolicy()
+    async with planning([says("I see.")] * 2, *MANY, policy=counting.policy) as (planner, _):
+        await reply(planner, turn())
+        counting.judged.clear()
+        await reply(planner, turn())
+        assert planner.searches("C2")
+    assert counting.judged == []
 
 
 async def test_few_tools_are_sent_completely() -> None:
@@ -230,7 +241,7 @@ TEXTS = st.text("ab_-.é/", min_size=1, max_size=40)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8, unique=True))
 def test_every_tool_has_a_unique_name_that_providers_accept(pairs: list[tuple[str, str]]) -> None:
     specs = [tool(server, name, Hints(read_only=True)) for server, name in pairs]
-    names = [one.name for one in Toolset(ListedTools(specs), Policy("1"), "C1")]
+    names = [one.name for one in Toolset(ListedTools(specs), Policy("1"), "C1", ToolOffers())]
     assert len(set(names)) == len({spec.full_name for spec in specs})
     assert all(NAME.fullmatch(name) for name in names)
 
@@ -253,7 +264,10 @@ def test_a_tool_named_like_another_tool_s_hashed_name_hides_nothing() -> None:
     server, _, rest = model_name(long).partition("__")
     thief = tool(server, rest, Hints())
     assert model_name(thief) == model_name(long)
-    both_ways = [Toolset(ListedTools(specs), Policy("1"), "C1") for specs in ((long, thief), (thief, long))]
+    both_ways = [
+        Toolset(ListedTools(specs), Policy("1"), "C1", ToolOffers())
+        for specs in ((long, thief), (thief, long))
+    ]
     for tools in both_ways:
         assert len({one.name for one in tools}) == 2
     first, second = ([one.name for one in tools] for tools in both_ways)
@@ -277,7 +291,7 @@ def long_names(count: int) -> list[str]:
 
 def test_no_names_that_a_model_makes_up_take_long_to_be_told_of() -> None:
     spec = tool("s", "look", Hints(read_only=True), **{name: {"default": 1} for name in long_names(60)})
-    offered = Toolset(ListedTools([spec]), Policy("1"), "C1")
+    offered = Toolset(ListedTools([spec]), Policy("1"), "C1", ToolOffers())
     args = json.dumps({name[::-1]: 1 for name in long_names(900)})
 
     def told() -> None:
@@ -297,7 +311,7 @@ def test_no_arguments_that_break_a_schema_take_long_to_be_told_of() -> None:
 def test_definitions_are_written_out_only_until_they_are_too_long() -> None:
     large = {"a": {"default": 1, "description": "😀" * 98_000}}
     specs = [tool("s", f"look{n}", Hints(read_only=True), **large) for n in range(400)]
-    offered = Toolset(ListedTools(specs), Policy("1"), "C1")
+    offered = Toolset(ListedTools(specs), Policy("1"), "C1", ToolOffers())
     used = [spec.full_name for spec in specs]
     assert seconds(lambda: offered.exceeds(8_000), 3, 0.02) < 0.02
     assert seconds(lambda: offered.core_tools(used), 3, 0.02) < 0.02

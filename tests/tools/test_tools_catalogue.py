@@ -15,10 +15,10 @@ from mcp_types import Tool, ToolAnnotations
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.policy import Policy, decide
 from gate.rules.tool import Hints, Pin, Recipe, ToolSpec, Trust
-from gate.rules.tool_offers import offered_tools
+from gate.rules.tool_offers import ToolOffers
 from tests.cpu_time import seconds
 from tests.tools.mcp_hosts import hosting, raw, until
-from tools.mcp.catalogue import RECIPE_META_KEY, Catalogue, catalogue_pin
+from tools.mcp.catalogue import RECIPE_META_KEY, Catalogue, catalogue_pin, definition
 from tools.mcp.client import Host, InMemoryPins
 from tools.mcp.connection import Listing
 from tools.mcp.server_config import ServerConfig
@@ -296,8 +296,26 @@ def readers(*descriptions: str, **properties: Json) -> list[ToolSpec]:
 
 
 def test_what_the_words_of_a_tool_tell_of_decides_its_class() -> None:
-    offered = offered_tools(readers("Gets the files.", "Gets the files and deletes them."), Policy("v"), "C1")
+    offered = ToolOffers().offered(
+        readers("Gets the files.", "Gets the files and deletes them."), Policy("v"), "C1"
+    )
     assert [one.cls for one in offered.values()] == [CallClass.READ, CallClass.UNKNOWN]
+
+
+def test_what_is_pinned_of_a_tool_decides_its_class_as_of_its_last_listing() -> None:
+    config, offers, policy = (
+        ServerConfig(name="foreign", inproc="x", trust=Trust.DECLARED),
+        ToolOffers(),
+        Policy("v"),
+    )
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    tool = Tool(name="get_files", description="", input_schema={"type": "object"}, annotations=reads)
+    found = list[CallClass]()
+    for hashed in (definition(tool, config), "another", definition(tool, config)):
+        pins = {tool.name: Pin("foreign", tool.name, hashed)}
+        specs = list(Catalogue.of(config, Listing((tool,), {}), {}, pins).specs.values())
+        found += [one.cls for one in offers.offered(specs, policy, "C1").values()]
+    assert found == [CallClass.READ, CallClass.UNKNOWN, CallClass.READ]
 
 
 @pytest.mark.slow(but=2)
@@ -314,8 +332,8 @@ def test_what_the_words_of_a_tool_tell_of_decides_its_class() -> None:
 )
 def test_no_schemas_take_long_when_tools_are_offered(properties: dict[str, Json], cls: CallClass) -> None:
     specs = readers(*(f"Gets the files {n}." for n in range(50)), **properties)
-    assert seconds(lambda: offered_tools(specs, Policy("v"), "C1")) < 0.03
-    (offered,) = {one.cls for one in offered_tools(specs, Policy("v"), "C1").values()}
+    assert seconds(lambda: ToolOffers().offered(specs, Policy("v"), "C1")) < 0.03
+    (offered,) = {one.cls for one in ToolOffers().offered(specs, Policy("v"), "C1").values()}
     assert offered is cls
     assert decide(Policy("v"), specs[0], {"y": 1}, "C1", lambda _, __: True).cls in (
         cls,
@@ -327,4 +345,4 @@ def test_no_schemas_take_long_when_tools_are_offered(properties: dict[str, Json]
 @pytest.mark.slow
 def test_no_descriptions_take_long_when_tools_are_offered() -> None:
     specs = readers(*(f"{'and tool it will ' * 580}{n}" for n in range(500)))
-    assert seconds(lambda: offered_tools(specs, Policy("v"), "C1")) < 0.2
+    assert seconds(lambda: ToolOffers().offered(specs, Policy("v"), "C1")) < 0.2

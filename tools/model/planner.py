@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gate.rules.action import Action
 from gate.rules.planner_port import (
@@ -22,6 +22,7 @@ from gate.rules.planner_port import (
 from gate.rules.policy import Policy
 from gate.rules.ports import PlannerUnavailable, Tools
 from gate.rules.task import Usage
+from gate.rules.tool_offers import ToolOffers
 from tools.model.assessment_request import FirstRequest
 from tools.model.context import PromptInputs, interrupted
 from tools.model.history import conversation
@@ -57,7 +58,7 @@ LIMITS = ModelLimits()
 
 @dataclass(frozen=True, slots=True)
 class ModelPlanner:
-    """Implements gate.rules.planner_port.Planner. Stateless: what it has to remember is in the memos of the
+    """Implements gate.rules.planner_port.Planner. What it has to remember of a turn is in the memos of the
     exchanges.
 
     `key`: a secret for the codes that mark data, any bytes.
@@ -68,6 +69,7 @@ class ModelPlanner:
     policy: Policy
     key: bytes
     limits: ModelLimits = LIMITS
+    offers: ToolOffers = field(default_factory=ToolOffers)
 
     follows = True
 
@@ -92,12 +94,15 @@ class ModelPlanner:
 
     def searches(self, channel: str) -> bool:
         """Whether there are so many tools that the model has to search them."""
-        return Toolset(self.tools, self.policy, channel).exceeds(self.limits.schemas)
+        return self._toolset(channel).exceeds(self.limits.schemas)
+
+    def _toolset(self, channel: str) -> Toolset:
+        return Toolset(self.tools, self.policy, channel, self.offers)
 
     def _inputs(
         self, turn: Turn, brief: PlannerContext, pending: Sequence[Action]
     ) -> tuple[PromptInputs, OfferedTools]:
-        tools = Toolset(self.tools, self.policy, turn.session.channel)
+        tools = self._toolset(turn.session.channel)
         needs_search = turn.mode is not Mode.ANSWER and tools.exceeds(self.limits.schemas)
         offered = OfferedTools(tools, turn, brief, needs_search)
         fence = Fence(self.key, turn.id)

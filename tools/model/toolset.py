@@ -15,7 +15,7 @@ from gate.rules.planner_port import Call
 from gate.rules.policy import Policy
 from gate.rules.ports import Tools
 from gate.rules.tool import ToolSpec, Trust
-from gate.rules.tool_offers import LONGEST_NAME, offered_schema, offered_tools, with_optional
+from gate.rules.tool_offers import LONGEST_NAME, ToolOffers, offered_schema, with_optional
 from tools.mcp.schema import either, unknown
 from tools.model.model_port import ToolDefinition
 
@@ -56,9 +56,9 @@ class ModelTool:
 class Toolset:
     """All tools that the policy does not deny, in an order that does not depend on when they were listed."""
 
-    def __init__(self, tools: Tools, policy: Policy, channel: str) -> None:
+    def __init__(self, tools: Tools, policy: Policy, channel: str, offers: ToolOffers) -> None:
         self._tools = tools
-        found = offered_tools(tools.specs(), policy, channel)
+        found = offers.offered(tools.specs(), policy, channel)
         self._by_name = {name: ModelTool(name, one.spec, one.cls) for name, one in found.items()}
         self._by_full_name = {tool.spec.full_name: tool for tool in self._by_name.values()}
 
