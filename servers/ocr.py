@@ -226,13 +226,15 @@ class Tools:
 @dataclass(frozen=True)
 class Page:
     """One page. `sure`: the mean over its words; `turned`: by how many degrees clockwise it was turned to be upright;
-    `skew`: by how many its lines were not level."""
+    `skew`: by how many its lines were not level; `differing`: in how many places the letters in the file say something
+    else than what was read off the page."""
 
     number: Annotated[int, Field(ge=1, le=MOST_PICTURES)]
     words: Annotated[int, Field(ge=0, le=MOST_JSON)]
     sure: Annotated[float, Field(ge=0, le=1)]
     turned: Annotated[int, Field(ge=0, lt=360)] = 0
     skew: Annotated[float, Field(ge=-360, le=360)] = 0.0
+    differing: Annotated[int, Field(ge=0, le=MOST_JSON)] = 0
 
     @property
     def confidence(self) -> float:
@@ -293,6 +295,10 @@ def _note(read: list[Page], pictures: int) -> str:
     skewed = [f"{page.number} (by {abs(page.skew):.0f} degrees)" for page in read if page.doubtful]
     if skewed:
         notes.append(f"It is skewed, so hold figures against the picture: page {', '.join(skewed)}.")
+    differing = [f"{page.number} (in {page.differing} places)" for page in read if page.differing]
+    if differing:
+        pages = ", ".join(differing)
+        notes.append(f"The file's own text differs, so hold this against the picture: page {pages}.")
     return " ".join(notes)
 
 

@@ -316,7 +316,7 @@ _GIVEN: Mapping[str, Callable[[Sequence[Sequence[Word]]], Given]] = {
 
 def given(pages: Sequence[Mapping[str, Any]], what: str) -> Given:
     """What stands on pages as Tesseract tells of them: their texts; or of one its values or its table. `found` says of
-    each page its number, how many words it has, how sure they are, and how it lay."""
+    each page its number, how many words it has, how sure they are, how it lay, and where its file differs."""
     read = [words(page["words"]) for page in pages]
     told, made = _GIVEN[what](read)
     found = [
@@ -326,6 +326,7 @@ def given(pages: Sequence[Mapping[str, Any]], what: str) -> Given:
             "sure": _mean(of),
             "turned": page["turned"],
             "skew": page["skew"],
+            "differing": page["differing"],
         }
         for page, of in zip(pages, read, strict=True)
     ]

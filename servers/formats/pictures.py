@@ -14,7 +14,7 @@ import pypdfium2
 import pytesseract
 from PIL import Image, ImageChops, ImageFilter, ImageOps, ImageStat
 
-from servers.formats.pdf_letters import Letters, exact, exact_lines, letters
+from servers.formats.pdf_letters import Letters, Merged, exact, exact_lines, letters
 from servers.sandbox.protocol import Refused
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
@@ -73,7 +73,7 @@ class Drawn(NamedTuple):
 
 def words(data: bytes, ending: str, program: str, **asked: Any) -> dict[str, Any]:
     """The words of some pages: `found` has one entry a page, with its size, how far it was turned to be upright, how
-    far it was skewed, and [text, x, y, width, height, sure, line].
+    far it was skewed, in how many places the letters of its file differ, and [text, x, y, width, height, sure, line].
 
     `program`: the path of Tesseract. Raises Refused with a sentence.
     """
@@ -141,14 +141,17 @@ def _words_on(seen: Image.Image, skew: float, want: Asked, there: Sequence[Lette
     page = seen.rotate(skew, Image.Resampling.BICUBIC, expand=True, fillcolor=paper) if skew else seen
     if want.table:
         page = _unruled(page)
-    read = _read(page, want)
+    told = Merged(_read(page, want))
     if there and not skew:
-        read = (exact if want.table else exact_lines)(read, there)
-    return {"width": page.width, "height": page.height, "words": read, "skew": skew}
+        told = (exact if want.table else exact_lines)(told.words, there)
+    return {"width": page.width, "height": page.height, "skew": skew, **told._asdict()}
 
 
 def _sure(page: dict[str, Any]) -> float:
-    """How sure Tesseract is of the words on a page, from 0 to 1; a page of one or two words says nothing."""
+    """How sure Tesseract is of the words on a page, from 0 to 1; a page of one or two words says nothing. Letters of
+    the file that agree with it leave no doubt how the page lies."""
+    if page["agreed"]:
+        return 1.0
     found = page["words"]
     return sum(one[5] for one in found) / len(found) if len(found) > 2 else 0.0
 

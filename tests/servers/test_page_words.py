@@ -52,8 +52,8 @@ STEPS: dict[str, Callable[[list[Word]], object]] = {
 
 
 def told(words: list[Word], what: str) -> tuple[dict[str, Any], bytes]:
-    page = {"page": 1, "turned": 0, "skew": 0.0, "words": [[*word[:6], [*word.line]] for word in words]}
-    return given([page], what)
+    page = {"page": 1, "turned": 0, "skew": 0.0, "differing": 0}
+    return given([page | {"words": [[*word[:6], [*word.line]] for word in words]}], what)
 
 
 @pytest.mark.slow(but=3)
