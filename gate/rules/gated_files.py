@@ -253,18 +253,19 @@ def is_only_private(rule: Rule, reader: ToolSpec, channel: str) -> bool:
     return rule.private and rule.names(reader.full_name) and not otherwise
 
 
+def _keeping(policy: Policy, readers: Readers, channel: str) -> list[Rule]:
+    """The rules that keep something from being read at once by one of these tools."""
+    strict = (rule for rule in policy.rules if rule.keeps_from_reading(channel))
+    return [rule for rule in strict if any(rule.names(one.full_name) for one in readers.tools)]
+
+
 def gated_files(
     policy: Policy, readers: Readers, paths: Sequence[str], channel: str, matches: Matches
 ) -> Iterator[Gated | None]:
     """Each of these files that the operator's rules keep from being read at once where one of the readers is asked for
     it by name, alone or beside the arguments of the call that has found it, with each such rule. None after each piece
     of the work, which may take a second in all: other work can have its turn there. Raises TooManyFiles."""
-    strict = [rule for rule in policy.rules if rule.keeps_from_reading(channel)]
-    tests = [
-        (rule, _reading(rule, readers, matches))
-        for rule in strict
-        if any(rule.names(one.full_name) for one in readers.tools)
-    ]
+    tests = [(rule, _reading(rule, readers, matches)) for rule in _keeping(policy, readers, channel)]
     if not tests:
         return
     yield from _counted(paths)
@@ -308,7 +309,12 @@ def gated_named_holders(
     """The same of what a result says by itself that its content lies in, where one of the readers is asked for that."""
     forms: dict[str, str] = {}
     under = replace(readers, tools=holder_readers(readers), unknown=_unknown(readers))
+    if not _keeping(policy, under, channel):
+        return
+    if len(names) > MOST_FILES:
+        raise TooManyFiles
     for name in names:
+        yield None
         for form in holder_forms([name]):
             forms.setdefault(form, name)
     for found in _gated_under(policy, under, [*forms], channel, matches):
@@ -325,7 +331,9 @@ def _gated_under(
         replace(one, recipe=replace(one.recipe, targets=Targets(looks=_inside(one)))) for one in readers.tools
     ]
     arguments = {steps_to(name)[0] for name in inside}
-    for rule in policy.rules:
+    without_texts = seen_forms(held, ())
+    for rule in _keeping(policy, readers, channel):
+        yield None
         if not rule.texts and says_nothing_of(rule.schema, arguments) and rule.fits({}, matches):
             continue  # it holds without such an argument, and has judged the call as a whole
         schema = in_any_letters(rule.schema, inside)
@@ -335,7 +343,7 @@ def _gated_under(
             raise TooManyFiles
         named = Readers(tools, readers.args, (), True, beside, readers.unknown if rule.texts else ())
         alone = replace(policy, rules=(seen,))
-        for found in gated_files(alone, named, seen_forms(held, rule.texts), channel, matches):
+        for found in gated_files(alone, named, held if rule.texts else without_texts, channel, matches):
             yield found and (found[0], rule)
 
 

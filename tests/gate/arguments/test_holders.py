@@ -143,3 +143,18 @@ def test_a_result_of_more_files_than_are_held_beside_a_table_is_not_told() -> No
     assert not gated(paths, {"const": "x.sqlite"})
     with pytest.raises(TooManyFiles):
         gated(paths, {"enum": [*paths]})
+
+
+def test_very_many_names_in_a_result_take_no_work_for_rules_about_other_tools() -> None:
+    """Each form of each name was folded for each rule: 3.5 s of ten rules about another server."""
+    schema = {"required": ["calendar"], "properties": {"calendar": {"const": "HR"}}}
+    others = Policy("p", tuple(Rule(f"r{n}", ("jira.*",), deny=True, schema=schema) for n in range(30)))
+    own = Policy("p", (*others.rules, Rule("hr", ("calendar.*",), deny=True, schema=schema)))
+    names, readers = [f"Team {number}" for number in range(14_000)], Readers([READ], {"path": "b"})
+
+    def found(policy: Policy) -> list[object]:
+        return list(gated_named_holders(policy, readers, names, "C1", lambda *_: False))
+
+    assert seconds(lambda: found(others), 3, 0.01) < 0.01
+    with pytest.raises(TooManyFiles):
+        found(own)
