@@ -30,7 +30,7 @@ from tests.cpu_time import seconds
 from tests.tasks import having
 from tests.views.samples import action
 from tests.views.task_samples import approved, plan, reading, task
-from tools.mcp.limits import definition_too_large
+from tools.mcp.limits import ListingSize
 from tools.mcp.schema import judge
 from views import modals, notices, task_modals, task_plan
 from views.card import card
@@ -498,7 +498,7 @@ SCHEMAS: dict[str, Json] = {
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_no_schema_takes_long_to_be_judged(schema: Json) -> None:
-    assert not definition_too_large(schema)
+    assert not ListingSize().too_large_with(schema)
     text = json.dumps(schema)
     assert seconds(lambda: judge(text), 3, 2 * LIMIT) < 2 * LIMIT  # beside the loop
 

@@ -27,8 +27,8 @@ from tools.mcp.limits import (
     MAX_RELIST_GAP,
     MIN_RELIST_GAP,
     TOO_LONG,
+    ListingSize,
     RelistBackoff,
-    definition_too_large,
 )
 from tools.mcp.schema import problems
 from tools.mcp.schema_fast_path import certainly_valid
@@ -111,9 +111,19 @@ def test_a_slow_listing_delays_the_next_one() -> None:
 
 def test_the_size_check_of_a_definition_takes_bounded_time() -> None:
     for name, schema in hostile_server.schemas().items():
-        assert bool(definition_too_large(schema)) == (name in ("wide", "long")), name
+        assert bool(ListingSize().too_large_with(schema)) == (name in ("wide", "long")), name
     wide = {"properties": {str(n): {} for n in range(1_000_000)}}
-    assert seconds(lambda: definition_too_large(wide), 3, 0.05) < 0.05
+    assert seconds(lambda: ListingSize().too_large_with(wide), 3, 0.05) < 0.05
+
+
+@pytest.mark.parametrize("schema", [{"x": [{"k": 1}] * 2_400}, {"x": "x" * 98_000}])
+def test_definitions_that_are_small_enough_one_by_one_are_bounded_together(schema: dict[str, Any]) -> None:
+    listed = ListingSize()
+    told = [listed.too_large_with({"name": f"list_{number}", "inputSchema": schema}) for number in range(500)]
+    assert told[0] == ""
+    assert 20 < told.count("") < 200
+    assert "together" in told[-1]
+    assert listed.too_large_with({"name": "small"}) == ""
 
 
 @pytest.mark.slow
@@ -126,7 +136,7 @@ def test_no_hostile_schema_makes_validation_slow() -> None:
         {"a": {"a": {"a": [[{"a": 1}] * 50] * 20}}},
     ]
     for name, schema in hostile_server.schemas().items():
-        if not definition_too_large(schema) and name != "no_schema":
+        if not ListingSize().too_large_with(schema) and name != "no_schema":
             for value in values:
                 assert seconds(lambda s=schema, v=value: problems(s, v)) < 0.25, name  # type: ignore[misc]
 
@@ -167,7 +177,7 @@ WIDE: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("kind", WIDE)
 def test_no_schema_makes_validation_of_a_large_value_slow(kind: str) -> None:
     schema, value = json.loads(json.dumps(WIDE[kind]))
-    assert not definition_too_large(schema)
+    assert not ListingSize().too_large_with(schema)
     assert seconds(lambda: problems(schema, value), 2, 0.2) < 0.2
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tools.mcp.limits import definition_too_large
+from tools.mcp.limits import ListingSize
 from tools.mcp.schema import judged
 from tools.mcp.schema_fast_path import always_checkable, compile_steps, matches
 
@@ -62,7 +62,7 @@ def test_patterns_that_are_too_long_are_not_kept() -> None:
 
 
 def test_a_definition_is_measured_in_bytes() -> None:
-    assert not definition_too_large({"description": "a" * 99_000})
-    assert not definition_too_large({"description": "😀" * 24_000})
-    assert "bytes" in definition_too_large({"description": "😀" * 26_000})
-    assert "bytes" in definition_too_large({"é" * 51_000: "a"})
+    assert not ListingSize().too_large_with({"description": "a" * 99_000})
+    assert not ListingSize().too_large_with({"description": "😀" * 24_000})
+    assert "bytes" in ListingSize().too_large_with({"description": "😀" * 26_000})
+    assert "bytes" in ListingSize().too_large_with({"é" * 51_000: "a"})

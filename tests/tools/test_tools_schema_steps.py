@@ -11,7 +11,7 @@ import pytest
 
 from gate.rules.checks_in_a_row import checked_in_a_row
 from tests.cpu_time import seconds
-from tools.mcp.limits import definition_too_large
+from tools.mcp.limits import ListingSize
 from tools.mcp.schema import MAX_REFERENCE, MAX_SENTENCE, TOO_COMPLEX, problems, schema_error
 
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
@@ -71,7 +71,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], Any]] = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_part_of_a_schema_is_worked_on_without_a_step(kind: str) -> None:
     schema, value = HOSTILE[kind]
-    assert not definition_too_large(schema)
+    assert not ListingSize().too_large_with(schema)
     assert schema_error(json.dumps(schema)) == ""
     assert seconds(lambda: problems(schema, value), 1, 0.2) < 0.2  # once: what is cached would take no time
 

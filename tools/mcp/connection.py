@@ -249,8 +249,7 @@ class Connection:
         )
         self._relist_scheduled, changes, began = False, self._change_counts(client), clock()
         if transport:
-            transport.rejected.clear()
-            transport.listed_names.clear()
+            transport.begin_listing()
         tools: dict[str, Tool] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):

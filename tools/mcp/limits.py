@@ -28,6 +28,8 @@ from gate.rules.message_size import (
 MAX_TOOLS = 500  # in one listing
 MAX_DEFINITION_BYTES = 100_000  # in UTF-8, of a tool's definition, names and texts together
 MAX_DEFINITION_VALUES = 10_000  # at any depth of a tool's definition
+# Of the definitions in one listing together: some 80 MB once they are read
+MAX_LISTING_BYTES, MAX_LISTING_VALUES = 16_000_000, 300_000
 SCHEMA_STEPS = 1_500  # schema keywords evaluated for one value: 10 to 30 microseconds each
 CHECK_STEPS = 10_000  # the same for a schema itself, of which each part takes some 30: 0.2 s, beside the loop
 LISTING_STEPS = 1_000_000  # the same for all schemas of one listing: 6 s
@@ -55,14 +57,26 @@ MAX_ERRORS_READ = 60  # of one validation: pydantic lists all or none, two micro
 MAX_LINE = 300  # characters of an error in a sentence
 
 
-def definition_too_large(definition: Json) -> str:
-    """Why a tool's definition is not used; "" where it is."""
-    values, size = extent(definition, MAX_DEFINITION_VALUES, MAX_DEFINITION_BYTES, utf8_bytes)
-    if size > MAX_DEFINITION_BYTES:
-        return f"its definition is longer than {MAX_DEFINITION_BYTES:,} bytes"
-    if values > MAX_DEFINITION_VALUES:
-        return f"its definition has more than {MAX_DEFINITION_VALUES:,} parts"
-    return ""
+class ListingSize:
+    """How much the definitions of one listing have together, counted tool by tool."""
+
+    def __init__(self) -> None:
+        self._values = self._bytes = 0
+
+    def too_large_with(self, definition: Json) -> str:
+        """Count one more. Why it is not used; "" where it is."""
+        values, size = extent(definition, MAX_DEFINITION_VALUES, MAX_DEFINITION_BYTES, utf8_bytes)
+        if size > MAX_DEFINITION_BYTES:
+            return f"its definition is longer than {MAX_DEFINITION_BYTES:,} bytes"
+        if values > MAX_DEFINITION_VALUES:
+            return f"its definition has more than {MAX_DEFINITION_VALUES:,} parts"
+        if self._bytes + size > MAX_LISTING_BYTES or self._values + values > MAX_LISTING_VALUES:
+            return (
+                f"the definitions of its server have more than {MAX_LISTING_BYTES:,} bytes or "
+                f"{MAX_LISTING_VALUES:,} parts together"
+            )
+        self._values, self._bytes = self._values + values, self._bytes + size
+        return ""
 
 
 def first_error(error: ValidationError) -> str:
