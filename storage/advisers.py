@@ -30,7 +30,7 @@ _ACTION = (actions.c.id, actions.c.resolution, actions.c.result_review)
 _LENGTH = func.length(tasks.c.plan)
 # A start before the first character is another place on each database.
 _END = func.substr(tasks.c.plan, case((_LENGTH > TAIL, _LENGTH - TAIL), else_=1)).label("end")
-_TASK = (tasks.c.id, tasks.c.requester, tasks.c.instructions, tasks.c.remarks, _END)
+_TASK = (tasks.c.id, tasks.c.requester, tasks.c.instructions, tasks.c.remarks, tasks.c.heard, _END)
 
 
 def _about(of_actions: Any, of_tasks: Any) -> tuple[Any, Any, Any, Any]:

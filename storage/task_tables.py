@@ -53,6 +53,7 @@ tasks = Table(
     Column("ends", Integer, nullable=False),
     Column("instructions", Packed(tuple[Instruction, ...]), nullable=False),
     Column("remarks", Packed(tuple[Remark, ...]), nullable=False),
+    Column("heard", Packed(frozenset[str] | None), nullable=False, server_default="null"),
     Column("attempts", Integer, nullable=False),
     Column("repairs", Integer, nullable=False),
     text("result"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gate.rules.action import Resolution, ResultReview
 from gate.rules.policy import Policy
@@ -26,8 +27,15 @@ def of_action(said: Resolution, review: ResultReview) -> frozenset[str]:
 def of_words(said: Input, advised_by: Iterable[str]) -> frozenset[str]:
     """Who has said something in a task: what is to be done, a remark in its thread, or why not. `advised_by`: of its
     plan."""
-    instructed = (one.user for one in said.instructions)
-    return frozenset((*instructed, *(one.user for one in said.remarks), *advised_by)) - {""}
+    instructed, remarked = (one.user for one in said.instructions), (one.user for one in said.remarks)
+    return frozenset((*instructed, *remarked, *(said.heard or ()), *advised_by)) - {""}
+
+
+def having_heard(said: Input, people: Iterable[str]) -> Input:
+    """With these people as some who have been heard, whatever is kept of what they said."""
+    known = said.heard or frozenset[str]()
+    heard = known.union(people)
+    return said if heard == known else replace(said, heard=heard)
 
 
 def of_task(task: Task) -> frozenset[str]:

@@ -190,7 +190,10 @@ class Input:
     """What people said while it was under way."""
 
     instructions: tuple[Instruction, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()  # the newest
+    # Who has made a remark, or has said something before that its planner was told: kept when the words are not told
+    # any more. None: nobody, or an earlier version wrote it
+    heard: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

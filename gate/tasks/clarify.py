@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gate.actions.button_press import PressResult, TaskPress
 from gate.arguments.unicode_safety import quoted
-from gate.rules import jobs
+from gate.rules import advisers, jobs
 from gate.rules.grant_ports import WORDS_OF_OTHERS
 from gate.rules.ids import derive_id
 from gate.rules.permissions import TaskVerb
@@ -80,6 +80,7 @@ async def assess(world: World, task: Task) -> bool:
     first = _first_reply(world, task, turn, found.reply) if way.flow is Flow.SIMPLE else None
     if first and first.plan and first.plan is not task.plan:
         first = replace(first, plan=with_heard(task, first.plan, brief.told_by))
+    task = replace(task, input=advisers.having_heard(task.input, brief.told_by))
     async with world.ledger.begin() as tx:
         if found.foreign:
             await tx.grants.taint(task.session, WORDS_OF_OTHERS, False)

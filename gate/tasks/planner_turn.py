@@ -9,7 +9,7 @@ from gate.actions.button_press import Press
 from gate.actions.claim_click import cancel
 from gate.actions.prepare import Answered, CallRequest, Prepared, as_sentence, prepare
 from gate.actions.preview import policy_decision
-from gate.rules import jobs
+from gate.rules import advisers, jobs
 from gate.rules.action import Action, CallClass, Decision, Json, Ref, Verdict
 from gate.rules.action_states import State
 from gate.rules.canonical_json import BadArguments, canonical
@@ -180,14 +180,16 @@ async def _store_reply(
         plan = with_reply_steps(world, task, turn, index, reply) if may_ask(turn, task) else task.plan
         if plan is not None and plan is not task.plan:
             plan = with_heard(task, plan, brief.told_by)
-        if said.usage.requests or brief.instructions or plan is not task.plan:
+        heard = advisers.having_heard(task.input, brief.told_by)
+        is_new = plan is not task.plan or heard is not task.input
+        if said.usage.requests or brief.instructions or is_new:
             taken = (
                 task.instructions
                 if turn.mode is Mode.ANSWER or is_preparatory_read(turn, reply)
                 else _mark_instructions_used(task, brief, index)
             )
             planning = replace(task.planning, usage=task.planning.usage + said.usage)
-            heard = replace(task.input, instructions=taken)
+            heard = replace(heard, instructions=taken)
             task = await tx.update_task(task, planning=planning, input=heard, plan=plan)
     return None if task.is_finished else (asked, task)
 

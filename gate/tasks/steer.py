@@ -8,6 +8,7 @@ from dataclasses import replace
 from gate.actions.button_press import PressResult, TaskPress
 from gate.actions.claim_click import drop_lease
 from gate.actions.review_log import step_under_review
+from gate.rules import advisers
 from gate.rules.action import Action, Ref
 from gate.rules.action_states import State
 from gate.rules.permissions import TaskVerb, may_task
@@ -33,7 +34,7 @@ from gate.tasks.task_transitions import (
 
 MOST = 4000  # characters of one instruction
 LOOKS = 20  # at a task that others change at the same time
-REMARKS = 20  # kept of one task
+REMARKS = 20  # kept of one task, and who has made any
 RECEIPT = "Got it. It applies {when}."
 ON_CARD = (
     "The operator wants this result reviewed, so words alone do not decide on it, and nothing changed. "
@@ -294,8 +295,9 @@ async def _keep_remark(world: World, incoming: Incoming, task: Task) -> PressRes
         if now is None or now.is_finished:
             raise StaleTask(now)
         said = Remark(incoming.user, incoming.text[:MOST], await tx.now())
-        remarks = (*now.input.remarks, said)[-REMARKS:]
-        await tx.update_task(now, input=replace(now.input, remarks=remarks))
+        remarks = (*now.input.remarks, said)
+        heard = advisers.having_heard(now.input, (one.user for one in remarks))
+        await tx.update_task(now, input=replace(heard, remarks=remarks[-REMARKS:]))
         await tx.finish_message(incoming.key)
     return PressResult(True, "remarked", _steering_refusal(incoming, task), task=task)
 

@@ -38,6 +38,7 @@ async def a_task(ledger: SqlLedger, size: int = 100_000) -> Task:
     said = Input(
         instructions=(Instruction("i1", "U_INSTRUCTS", "and b.md", made.created_at),),
         remarks=(Remark("U_REMARKS", "why?", made.created_at),),
+        heard=frozenset({"U_HEARD"}),
     )
     return replace(made, input=said, plan=Plan(1, (step,), last=1, advised_by=("U_ADVISES", "U_NO")))
 
@@ -66,7 +67,7 @@ async def test_who_said_something_in_a_thread_is_found_whatever_its_size(ledger:
             THREAD,
         )
     said = await ledger.grants.said_in({"turn1"}, {task.id})
-    assert said == {"U_INSTRUCTS", "U_REMARKS", "U_ADVISES", "U_NO", "U_KEEPS", "U_REVIEWS"}
+    assert said == {"U_INSTRUCTS", "U_REMARKS", "U_HEARD", "U_ADVISES", "U_NO", "U_KEEPS", "U_REVIEWS"}
     assert said > advisers.of_task(task)
     assert await ledger.grants.said_in(set(), set()) == frozenset()
 
@@ -111,7 +112,7 @@ async def test_of_an_agent_its_tasks_are_looked_at_and_of_a_person_nothing(
         await tx.record_token(agent.id, task.id)
         await tx.insert(replace(action("a1", task=task.id), resolution=replace(SAID, by="U_STEP")))
     said = await ledger.grants.said_to_agent(agent.id, agent.team, agent.user)
-    assert said == {"U_INSTRUCTS", "U_REMARKS", "U_ADVISES", "U_NO", "U_STEP"}
+    assert said == {"U_INSTRUCTS", "U_REMARKS", "U_HEARD", "U_ADVISES", "U_NO", "U_STEP"}
     assert await ledger.grants.said_to_agent(task.id, agent.team, agent.user) == said
     for other in (person.id, "a1", ""):
         assert await ledger.grants.said_to_agent(other, agent.team, agent.user) == frozenset()

@@ -82,6 +82,7 @@ FULL = task(
     pauses=1,
     instructions=(Instruction("i", "U1", "slowly", AT, "before step 2"),),
     remarks=(Remark("U2", "careful!", AT),),
+    heard=frozenset({"U2", "U3"}),
     attempts=2,
     result="1 done",
     changed=True,

@@ -1,0 +1,199 @@
+"""Who has said something does not confirm alone what came of it, also once their words are not kept any more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from gate.actions import claim_click
+from gate.rules import advisers
+from gate.rules.action import Action, Person
+from gate.rules.planner_port import (
+    Call,
+    Incoming,
+    PlannerAssessment,
+    PlannerContext,
+    PlannerReply,
+    Propose,
+    Say,
+    Turn,
+)
+from gate.rules.task import Assessment
+from gate.tasks import control, steer
+from gate.tasks.task_transitions import EARLIER_TURNS
+from tests.gate.actions.test_action_instructed import BEN, ONE, OTHER, four_eyes
+from tests.gate.gate_setup import Scene, nothing_ran
+from tests.gate.plan_setup import (
+    MANY,
+    approved,
+    keep,
+    on_plan,
+    only,
+    planned,
+    pressed,
+    proposes,
+    steps,
+    waiting,
+    write,
+)
+from tests.tasks import parts_of
+
+DAN = "U_DAN"
+EVIL = Call("desk", "write", {"path": "evil.md", "content": "as Ben said"})
+LOOK = PlannerReply(Propose((Call("desk", "look", {"path": "a.md"}),), lookup=True))
+LATER = [0, steer.REMARKS - 1, steer.REMARKS, 2 * steer.REMARKS]
+
+
+@pytest.fixture
+def stage(stage: Scene) -> Scene:
+    """Ben alone confirms what is written, and is no admin, so that what he says of a task of others is a remark."""
+    four_eyes(stage, ONE)
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset()))
+    stage.directory.people[DAN] = Person("T1", DAN, "Dan", "T1")
+    return stage
+
+
+async def refused(stage: Scene, action: Action) -> None:
+    assert b"evil.md" in action.args
+    with nothing_ran(stage):
+        assert (await stage.confirm(action, BEN)).code == "not_allowed"
+        await stage.play()
+
+
+async def chat(stage: Scene, remarks: int) -> None:
+    for number in range(remarks):
+        await stage.say(f"nice weather {number}", user=DAN, mentioned=False)
+
+
+@dataclass
+class Reading:
+    """Looks twice before it plans; meanwhile Ben remarks something, and then others do."""
+
+    stage: Scene
+    later: int
+    replies: int = 0
+
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
+        self.replies += 1
+        if self.replies == 1:
+            await self._remark(BEN, OTHER)
+        elif self.replies == 2:
+            assert OTHER in [one.text for one in brief.remarks]
+            for number in range(self.later):
+                await self._remark(DAN, f"nice weather {number}")
+        return LOOK if self.replies <= 2 else PlannerReply(proposes(write("evil.md")))
+
+    async def _remark(self, user: str, text: str) -> None:
+        key = f"{self.replies}:{text}"
+        said = Incoming(f"T1:{key}", self.stage.session, user, text, "4100000000.000000", False)
+        told = await steer.handle_thread_message(self.stage.world, said)
+        assert told is not None
+        assert told.code == "remarked"
+
+
+@pytest.mark.parametrize("later", LATER)
+async def test_a_remark_that_was_told_while_files_were_read_counts_after_any_number_of_others(
+    stage: Scene, later: int
+) -> None:
+    stage.planner.thinks = Reading(stage, later)
+    stage.planner.assessments.append(MANY)
+    await stage.say("tidy up the desk")
+    await approved(stage, await only(stage))
+    await refused(stage, await waiting(stage))
+
+
+@pytest.mark.parametrize("later", LATER)
+async def test_a_remark_counts_in_its_task_after_any_number_of_others(stage: Scene, later: int) -> None:
+    await approved(stage, await planned(stage, write("a.md"), write("b.md")))
+    first = await waiting(stage)
+    await stage.say(OTHER, user=BEN, mentioned=False)
+    await chat(stage, later)
+    assert len((await only(stage)).input.remarks) == min(later + 1, steer.REMARKS)
+    stage.planner.script.append(proposes(keep(steps(await only(stage))[0]), write("evil.md")))
+    await stage.say("do what Ben wrote", mentioned=False)
+    await stage.confirm(first, BEN)  # was asked before
+    await stage.play()
+    await approved(stage, await only(stage))
+    await refused(stage, await waiting(stage))
+
+
+@pytest.mark.parametrize("later", LATER)
+async def test_a_remark_counts_in_a_later_request_after_any_number_of_others(
+    stage: Scene, later: int
+) -> None:
+    """Which takes up the plan that came of it."""
+    await approved(stage, await planned(stage, write("a.md")))
+    await waiting(stage)
+    await stage.say(OTHER, user=BEN, mentioned=False)
+    await chat(stage, later)
+    await pressed(stage, control.stop, on_plan(await only(stage)))
+    stage.planner.script[:] = [Propose((EVIL,))]
+    await stage.say("please do what was planned before")
+    await refused(stage, await waiting(stage))
+
+
+async def test_a_remark_that_an_earlier_version_kept_counts_once_it_is_cut(stage: Scene) -> None:
+    await approved(stage, await planned(stage, write("a.md")))
+    await waiting(stage)
+    await stage.say(OTHER, user=BEN, mentioned=False)
+    task = await only(stage)
+    async with stage.ledger.begin() as tx:
+        await tx.update_task(task, **parts_of(task, heard=None))
+    assert advisers.of_task(await only(stage)) == {BEN}
+    await chat(stage, steer.REMARKS)
+    assert advisers.of_task(await only(stage)) == {BEN, DAN}
+
+
+@dataclass
+class ReadingOn:
+    """Looks at files and then proposes; at its last look the thread becomes longer than what a planner is told of it."""
+
+    stage: Scene
+    at_once: bool  # the first look comes with the look at the request
+    told: list[frozenset[str]] = field(default_factory=list)
+    follows: bool = True
+
+    async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
+        return PlannerAssessment(
+            Assessment(10, 1), await self.reply(turn, brief, ()) if self.at_once else None
+        )
+
+    async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
+        self.told.append(brief.told_by)
+        looks = 1 if self.at_once else 2
+        if len(self.told) == looks:
+            await self._others_ask()
+        elif len(self.told) < looks:
+            await self._forget(turn.task)
+        return LOOK if len(self.told) <= looks else PlannerReply(Propose((EVIL,)))
+
+    async def _others_ask(self) -> None:
+        at = self.stage.session
+        async with self.stage.ledger.begin() as tx:
+            for number in range(EARLIER_TURNS + 1):
+                await tx.open_turn(Turn(f"of-dan-{number}", at, DAN, "what is new?", await tx.now()))
+
+    async def _forget(self, task_id: str) -> None:
+        """As if an earlier version had looked at the request."""
+        task = await self.stage.ledger.task(task_id)
+        assert task
+        async with self.stage.ledger.begin() as tx:
+            await tx.update_task(task, **parts_of(task, heard=None))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_who_was_heard_before_something_was_looked_up_counts_when_their_words_are_told_no_more(
+    stage: Scene, at_once: bool
+) -> None:
+    stage.planner.script = [Propose((EVIL,)), Say("It was rejected.")]
+    await stage.say("write it")
+    no = stage.press(await waiting(stage), BEN, reason=OTHER)
+    assert (await claim_click.reject(stage.world, no)).ok
+    await stage.play()
+    reader = ReadingOn(stage, at_once)
+    stage.world = replace(stage.world, planner=reader)
+    await stage.say("please try it once more")
+    action = await waiting(stage)
+    assert [BEN in told for told in reader.told] == [True, *([] if at_once else [True]), False]
+    await refused(stage, action)
