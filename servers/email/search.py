@@ -15,7 +15,7 @@ from weakref import finalize
 from servers.email import mailboxes
 from servers.email.mailboxes import Facts, Letter
 from servers.email.words import TEXTS, Term, Wanted
-from servers.filesystem import disk
+from servers.filesystem.given_up import unless_given_up
 from servers.filesystem.listing import Budget
 
 SEARCHED = 4 << 20  # bytes of a message that are searched
@@ -69,7 +69,7 @@ class Index:
     def _holding(self, terms: Sequence[Term]) -> Iterator[tuple[bytes, str]]:
         """The paths and the facts of the messages that hold all of these."""
         for path, facts in self._base.execute(*_query(terms)):
-            disk.unless_given_up()
+            unless_given_up()
             yield path, facts
 
     def _forget(self, known: Mapping[bytes, Letter], budget: Budget) -> None:

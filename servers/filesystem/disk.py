@@ -12,16 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
-from threading import get_ident
 from typing import NamedTuple
 
-from anyio import NoEventLoopError, from_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import rights
+from servers.filesystem.given_up import unless_given_up
 from servers.filesystem.paths import PRIVATE, Spot
 from servers.sandbox import protocol
 
@@ -35,7 +33,6 @@ LARGEST = 1 << 30  # bytes: what is hashed, copied, moved or deleted in one call
 CHUNK = 1 << 20
 MOST_PARTS, MOST_VALUES = 25_000, 150_000  # of a record in JSON, as servers/sandbox/protocol.py counts them
 LOCK_SECONDS = 10.0
-_CHANGING = ContextVar("the thread of a call that has begun to change something", default=0)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -48,20 +45,6 @@ class Found(NamedTuple):
     mode: int
     modified: datetime
     links: int
-
-
-def unless_given_up() -> None:
-    """Raise what ends this thread when the call that it works for was given up, as nothing else ends it. Not once the
-    call has begun to change something: that comes to its end."""
-    if _CHANGING.get() != get_ident():
-        with suppress(NoEventLoopError):  # no thread of a call
-            from_thread.check_cancelled()
-
-
-def begin_change() -> None:
-    """From now on this call is not given up any more. Raises what says so when it was before."""
-    unless_given_up()
-    _CHANGING.set(get_ident())
 
 
 def status(spot: Spot) -> os.stat_result | None:

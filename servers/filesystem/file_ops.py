@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import answers, disk, listing, paths, trash, trees
 from servers.filesystem.disk import Found
+from servers.filesystem.given_up import begin_change
 from servers.filesystem.listing import MOST_SHOWN
 from servers.filesystem.models import Item, Manifest, Purged, Purging, TrashedFile, Written
 from servers.filesystem.paths import Place, Root, Roots, Spot, private, spot
@@ -26,7 +27,7 @@ Answer = TypeVar("Answer", bound=Written)
 @contextmanager
 def alone(*roots: Root) -> Iterator[None]:
     """The only change going on in these roots. It is not given up within, nor after it: others may follow it."""
-    disk.begin_change()
+    begin_change()
     with ExitStack() as stack:
         for root in sorted(set(roots), key=lambda root: root.path):
             stack.enter_context(disk.lock(stack.enter_context(private(root))))

@@ -16,6 +16,7 @@ from itertools import islice
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import answers, disk, paths, text, trees
+from servers.filesystem.given_up import unless_given_up
 from servers.filesystem.models import Described, Item, Match, Matches, Metadata
 from servers.filesystem.paths import Place, Root, Spot, opened, spot
 
@@ -50,7 +51,7 @@ class Budget:
         self.deadline = self.clock() + self.seconds
 
     def left(self) -> bool:
-        disk.unless_given_up()
+        unless_given_up()
         if not self.spent and self.visits < 0:
             self.spent = TOO_MANY
         if not self.spent and self.characters < 0:

@@ -15,11 +15,13 @@ from urllib.parse import unquote
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.filesystem.given_up import unless_given_up
 from servers.lines import UNWRITABLE, one_line
 
 PRIVATE = ".countersign"  # the server's own folder in each root: trash and watches
 LONGEST_PATH = 4096  # characters
 LONGEST_NAME = 255  # bytes of UTF-8, as file systems count
+LOOKED_AT_ONCE = 1_000  # names of a folder
 # How paths of files that hold secrets end. The gate asks before one is read by its name, by the same pattern, so tools
 # that read whole folders leave them out.
 SECRET = re.compile(
@@ -100,6 +102,8 @@ def is_secret(path: str) -> bool:
 
 def look(name: str) -> str:
     """What a reader sees of a name: composed, without invisible characters and spaces or dots at its end."""
+    if name.isascii():  # as most are: of these nothing else changes
+        return name.lstrip(" ").rstrip(" .")
     seen = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join(seen).lstrip(" ").rstrip(" .")
 
@@ -272,11 +276,14 @@ def unmistakable(folder: int, name: str) -> None:
         raise ToolError("That path does not stay in its folder. Give one without “..” in it.")
     if not unusual(name):
         return
-    twins = [other for other in os.listdir(folder) if other != name and look(other) == look(name)]
-    if twins:
-        raise ToolError(
-            f"“{name}” looks the same as another name in its folder. Rename one of them by hand first."
-        )
+    seen = look(name)
+    for number, other in enumerate(os.listdir(folder)):
+        if number % LOOKED_AT_ONCE == 0:
+            unless_given_up()
+        if other != name and look(other) == seen:
+            raise ToolError(
+                f"“{name}” looks the same as another name in its folder. Rename one of them by hand first."
+            )
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.filesystem import disk, text
 from servers.filesystem.answers import counted
+from servers.filesystem.given_up import unless_given_up
 from servers.filesystem.paths import Place, Roots, spot
 from servers.knowledge.indexing import LARGEST, Change, Seen, ask
 from servers.sandbox import calling
@@ -73,7 +74,7 @@ class Texts:
         """Each file with its text, in order. Raises ToolError for more text than an index holds."""
         found = list[tuple[Seen, Streamed]]()
         for one in sorted(files, key=lambda one: (one.document, one.marked, one.said)):
-            disk.unless_given_up()
+            unless_given_up()
             if (read := self._text(one)) is None:
                 self.left.append(one.said)
                 continue

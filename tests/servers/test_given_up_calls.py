@@ -47,6 +47,7 @@ READS: dict[str, Callable[[Tools], object]] = {
     "describe_paths, to delete": lambda tools: tools.describe_paths(["reports"], to_delete=True),
     "preview_transfer": lambda tools: tools.preview_transfer("reports", "archive"),
     "preview_write": lambda tools: tools.preview_write("notes.md"),
+    "a name that others may look like": lambda tools: tools.preview_write("nötes.md"),
 }
 
 
