@@ -13,8 +13,8 @@ from tests.servers.gate_around_server import META
 # Reads that name no file whose content they give, with neither `paths` nor `found`, by the reason.
 WITHOUT_FILES: Mapping[str, str] = {
     "names, kinds, sizes, times and hashes of files, nothing that is in them": """
-        audit.preview_export data.check_rows filesystem.list_changes
-        filesystem.list_dir filesystem.list_trash filesystem.preview_folder filesystem.preview_purge
+        audit.preview_export filesystem.list_changes filesystem.list_dir filesystem.list_trash
+        filesystem.preview_folder filesystem.preview_purge
         filesystem.preview_transfer knowledge.check_index knowledge.preview_index knowledge.preview_restore_index
         knowledge.preview_update security.find_duplicates security.preview_decrypt security.preview_encrypt
         security.propose_cleanup system.preview_open
