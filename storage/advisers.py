@@ -30,7 +30,7 @@ _ACTION = (actions.c.id, actions.c.resolution, actions.c.result_review)
 _LENGTH = func.length(tasks.c.plan)
 # A start before the first character is another place on each database.
 _END = func.substr(tasks.c.plan, case((_LENGTH > TAIL, _LENGTH - TAIL), else_=1)).label("end")
-_TASK = (tasks.c.id, tasks.c.requester, tasks.c.instructions, tasks.c.remarks, tasks.c.heard, _END)
+_TASK = (tasks.c.id, tasks.c.instructions, tasks.c.remarks, tasks.c.heard, _END)
 
 
 def _about(of_actions: Any, of_tasks: Any) -> tuple[Any, Any, Any, Any]:
@@ -83,7 +83,7 @@ def in_rows(
     """Who has said something in these calls and tasks."""
     told = [advisers.of_action(unpacked(row.resolution), unpacked(row.result_review)) for row in of_actions]
     for row in of_tasks:
-        told.append(advisers.of_words(loaded(Input, row), _advised_by(row.end)) - {row.requester})
+        told.append(advisers.of_words(loaded(Input, row), _advised_by(row.end)))
     told.append(frozenset(row.actor for row in of_questions if is_typed(unpacked(row.schema))))
     return frozenset(row.reviewer_id for row in of_reviews).union(*told)
 

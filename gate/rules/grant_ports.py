@@ -78,7 +78,7 @@ class Grants(Protocol):
         """Those of these tasks that an agent's API token has opened."""
 
     async def said_in(self, turns: Collection[str], tasks: Collection[str]) -> frozenset[str]:
-        """Who besides those who asked for them has said something in these tasks, or about the calls of these turns."""
+        """Who has said something in these tasks since they were asked for, or about the calls of these turns."""
 
     async def said_to_agent(self, of: str, team: str, requester: str) -> frozenset[str]:
         """The same of the latest 50 calls and the latest 50 tasks of an agent, whatever their size. `of`: its API

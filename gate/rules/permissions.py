@@ -145,7 +145,11 @@ def _barred(action: Action) -> frozenset[str]:
 def _instructed(action: Action) -> str:
     told = f"You said something that its planner or agent is told, so {deciders(action)} must confirm this."
     left = action.approvers.groups or action.approvers.users - _barred(action) - {action.requester}
-    return told if left else f"{told} Where there is none, <@{action.requester}> can ask for it anew."
+    return (
+        told
+        if left
+        else f"{told} Where there is none, <@{action.requester}> can ask for it anew in another thread."
+    )
 
 
 def is_approver(approvers: Approvers, person: Person) -> bool:

@@ -198,7 +198,8 @@ class PlannerContext:
     left: tuple[Step, ...] = ()
     earlier: tuple[Turn, ...] = ()  # what was said and done in the thread before, oldest first
     older: bool = False  # whether more was said before `earlier` begins
-    # Who besides the requester has said something in all that, or to their agent; known where rules name approvers
+    # Who besides the requester has asked for something, or has said something, in all that, or to their agent; known
+    # where rules name approvers
     told_by: frozenset[str] = frozenset()
     remarks: tuple[Remark, ...] = ()  # by other people
     attempts: int = 1

@@ -244,7 +244,8 @@ async def told_by(world: World, task: Task, earlier: tuple[Turn, ...] | None = N
     tasks = {turn.task for turn in turns}
     said = await grants.said_in({task.turn, *(turn.id for turn in turns)} - {""}, tasks - {""})
     to_agent = await grants.said_to_agent(task.id, task.session.team, task.requester)
-    return (said | to_agent) - {task.requester}
+    asked = {turn.requester for turn in turns}
+    return (said | to_agent | asked) - {task.requester}
 
 
 async def load_task(world: World, press: TaskPress, verb: TaskVerb) -> Task | PressResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -22,8 +23,8 @@ from gate.rules.planner_port import (
 from gate.rules.task import Assessment
 from gate.tasks import control, steer
 from gate.tasks.task_transitions import EARLIER_TURNS
-from tests.gate.actions.test_action_instructed import BEN, ONE, OTHER, four_eyes
-from tests.gate.gate_setup import Scene, nothing_ran
+from tests.gate.actions.test_action_instructed import BEN, OTHER, TWO, AtOnce, four_eyes
+from tests.gate.gate_setup import ANN, CLEO, Scene, nothing_ran
 from tests.gate.plan_setup import (
     MANY,
     approved,
@@ -47,18 +48,20 @@ LATER = [0, steer.REMARKS - 1, steer.REMARKS, 2 * steer.REMARKS]
 
 @pytest.fixture
 def stage(stage: Scene) -> Scene:
-    """Ben alone confirms what is written, and is no admin, so that what he says of a task of others is a remark."""
-    four_eyes(stage, ONE)
+    """Ben or Cleo confirms what is written. Ben is no admin: what he says of a task of others is a remark."""
+    four_eyes(stage, TWO)
     stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset()))
     stage.directory.people[DAN] = Person("T1", DAN, "Dan", "T1")
     return stage
 
 
 async def refused(stage: Scene, action: Action) -> None:
+    """To Ben, and not to Cleo."""
     assert b"evil.md" in action.args
     with nothing_ran(stage):
         assert (await stage.confirm(action, BEN)).code == "not_allowed"
         await stage.play()
+    assert (await stage.confirm(action, CLEO)).code == "confirmed"
 
 
 async def chat(stage: Scene, remarks: int) -> None:
@@ -197,3 +200,66 @@ async def test_who_was_heard_before_something_was_looked_up_counts_when_their_wo
     action = await waiting(stage)
     assert [BEN in told for told in reader.told] == [True, *([] if at_once else [True]), False]
     await refused(stage, action)
+
+
+async def asked_before(stage: Scene) -> None:
+    """Ben asks for it, and calls it off."""
+    stage.planner.script[:] = [Propose((EVIL,)), Say("Not done.")]
+    await stage.say("write evil.md", user=BEN)
+    first = await waiting(stage)
+    assert (await stage.confirm(first, BEN)).code == "not_allowed"
+    await claim_click.cancel(stage.world, stage.press(first, BEN))
+    await stage.play()
+
+
+async def asked_in_words_before(stage: Scene) -> None:
+    """Ben has it talked about, and nothing was called for."""
+    stage.planner.script[:] = [Say("Shall I?")]
+    await stage.say("evil.md should be written", user=BEN)
+
+
+@pytest.mark.parametrize("before", [asked_before, asked_in_words_before])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_who_asked_in_the_thread_before_does_not_confirm_alone_what_is_proposed_to_somebody_else(
+    stage: Scene, before: Callable[[Scene], Awaitable[None]], at_once: bool
+) -> None:
+    await before(stage)
+    if at_once:
+        stage.planner = AtOnce()
+        stage.world = replace(stage.world, planner=stage.planner)
+    stage.planner.script[:] = [Propose((EVIL,))]
+    await stage.say("what is the weather like?")
+    action = await waiting(stage)
+    assert (action.requester, action.proposal.source.instructed) == (ANN, {BEN})
+    await refused(stage, action)
+
+
+async def test_what_was_asked_for_before_counts_after_a_request_that_asked_for_no_change(
+    stage: Scene,
+) -> None:
+    """Whose planner was told of it, so that its answer may tell a later one."""
+    await asked_in_words_before(stage)
+    stage.planner.script[:] = [Say("Ben wants evil.md to be written.")]
+    await stage.say("what is the weather like?")
+    (task,) = await stage.ledger.tasks_of(stage.session, 1, ANN)
+    assert advisers.of_task(task) == {BEN}
+    async with stage.ledger.begin() as tx:
+        for number in range(EARLIER_TURNS - 1):
+            at = await tx.now()
+            await tx.open_turn(Turn(f"of-dan-{number}", stage.session, DAN, "what is new?", at))
+    stage.planner.script[:] = [Propose((EVIL,))]
+    await stage.say("then do that")
+    assert BEN not in {one.requester for one in stage.planner.briefs[-1].earlier}
+    await refused(stage, await waiting(stage))
+
+
+async def test_an_approver_confirms_what_somebody_asks_for_again(stage: Scene) -> None:
+    stage.planner.script[:] = [Propose((Call("desk", "write", {"path": "a.md", "content": ""}),)), Say("No.")]
+    await stage.say("write a.md")
+    await claim_click.cancel(stage.world, stage.press(await waiting(stage)))
+    await stage.play()
+    stage.planner.script[:] = [Propose((EVIL,))]
+    await stage.say("please try it once more")
+    action = await waiting(stage)
+    assert action.proposal.source.instructed == frozenset()
+    assert (await stage.confirm(action, BEN)).code == "confirmed"
