@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -193,7 +194,10 @@ def _definition(spec: ToolSpec, known: Mapping[tuple[str, str], Pin]) -> str:
     hints = {name: value for name, value in asdict(spec.hints).items() if value is not None}
     told = {"title": spec.title, "hints": hints, "arguments": spec.schema, "result": spec.output_schema}
     body = json.dumps({**told, "metadata": spec.meta}, indent=2, ensure_ascii=True)
-    return visible(f"== {spec.full_name} ({word})\n{spec.description}\n{body}\n{spec.definition}")
+    described = textwrap.indent(
+        spec.description, "    ", lambda line: True
+    )  # else it may look like another tool
+    return visible(f"== {spec.full_name} ({word})\n{described}\n{body}\n{spec.definition}")
 
 
 def _agreed(count: int, server: str) -> bool:

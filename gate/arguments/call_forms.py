@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from gate.arguments.canonical_targets import (
@@ -193,9 +193,8 @@ class CallForms:
         )
         if not forms:
             return None
-        return CallForms(
-            self.spec, given, forms, relative, self.reported, self.inner, self.named, apart=self.apart
-        )
+        together = PathsTogether(self.spec.recipe.targets, given)
+        return replace(self, given=given, forms=forms, relative=relative, paths=together)
 
 
 def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:

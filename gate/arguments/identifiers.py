@@ -19,8 +19,10 @@ UUID = re.compile(
     r"([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})", re.IGNORECASE
 )
 # Keywords of JSON Schema with schemas by name: of the same value, or of one that a reference leads to
-OF_THE_SAME, DEFINITIONS = frozenset({"dependentSchemas"}), frozenset({"$defs", "definitions"})
+DEFINITIONS = frozenset({"$defs", "definitions"})
+BY_NAME = DEFINITIONS | {"properties", "patternProperties", "dependentSchemas"}
 OF_THE_REST = frozenset({"additionalProperties", "unevaluatedProperties"})
+COMPARED = frozenset({"const", "enum", "pattern"})
 Ways = Sequence[Sequence[str]]  # to ids, from a value on; the empty one where the value is an id
 
 
@@ -85,7 +87,15 @@ class Ids:
     def schema(self, schema: Json) -> Json:
         """A schema that holds for the arguments that were met, in that form. What it says of anything else stays as it
         is."""
-        return _folded(schema, [way for way in self.ways if way[0] in self.given])
+        return _folded(schema, self._met)
+
+    def spares(self, schema: Json) -> bool:
+        """Whether a schema may hold because an id that was met is not what it says."""
+        return _spares(schema, self._met, False)
+
+    @property
+    def _met(self) -> Ways:
+        return [way for way in self.ways if way[0] in self.given]
 
 
 def fold(text: str) -> str:
@@ -122,16 +132,37 @@ def _folded_keyword(key: str, value: Json, ways: Ways) -> Json:
 
 def _folded_schemas(key: str, value: Mapping[str, Json], ways: Ways) -> Json:
     """What stands under a keyword: a schema, or several by name."""
+    if key in BY_NAME:
+        return {name: _folded(one, _from(key, name, ways)) for name, one in value.items()}
+    return _folded(value, _from(key, "", ways))
+
+
+def _from(key: str, name: str, ways: Ways) -> Ways:
+    """The ways from the value that a schema is about which stands under a keyword, and there under a name."""
     if key == "properties":
-        return {name: _folded(one, _within(ways, name.__eq__)) for name, one in value.items()}
+        return _within(ways, name.__eq__)
     if key == "patternProperties":
-        return {name: _folded(one, _within(ways, re.compile(name).search)) for name, one in value.items()}
-    if key in OF_THE_SAME:
-        return {name: _folded(one, ways) for name, one in value.items()}
+        return _within(ways, re.compile(name).search)
     if key in DEFINITIONS:  # of which nobody knows here what they are used for
-        anywhere = list(dict.fromkeys(way[at:] for way in ways for at in range(len(way) + 1)))
-        return {name: _folded(one, anywhere) for name, one in value.items()}
-    return _folded(value, _within(ways, bool) if key in OF_THE_REST else ways)
+        return list(dict.fromkeys(way[at:] for way in ways for at in range(len(way) + 1)))
+    return _within(ways, bool) if key in OF_THE_REST else ways
+
+
+def _spares(schema: Json, ways: Ways, negated: bool) -> bool:
+    """Whether a schema of a value from which these ways lead to ids compares one within a `not`; a reference may."""
+    if not ways or not isinstance(schema, Mapping):
+        return False
+    return any(_spares_under(key, one, ways, negated is not (key == "not")) for key, one in schema.items())
+
+
+def _spares_under(key: str, value: Json, ways: Ways, negated: bool) -> bool:
+    if key == "$ref" or (() in ways and key in COMPARED):
+        return negated
+    if isinstance(value, list):
+        return any(_spares(one, ways, negated) for one in value)
+    if isinstance(value, Mapping) and key in BY_NAME:
+        return any(_spares(one, _from(key, name, ways), negated) for name, one in value.items())
+    return _spares(value, _from(key, "", ways), negated)
 
 
 def _within(ways: Ways, leads: Callable[[str], object]) -> Ways:
@@ -139,13 +170,16 @@ def _within(ways: Ways, leads: Callable[[str], object]) -> Ways:
 
 
 def _either(values: Sequence[Json], ways: Ways) -> list[Json]:
-    """These values, and those of them that are another in the form of ids in that form."""
+    """These values, and those of them that are another in the forms of ids in these forms."""
     made = list(values)
     for value in values:
         same = value
         for way in ways:
             same = _mapped(same, way, fold)
-        made += [] if same in made else [same]
+        bare = same
+        for way in ways:
+            bare = _mapped(bare, way, without_dashes)
+        made += [one for one in (same, bare) if one not in made]
     return made
 
 

@@ -18,7 +18,6 @@ from gate.arguments.canonical_targets import (
 )
 from gate.arguments.forms_apart import texts_of
 from gate.arguments.identifiers import Ids, too_many_ids
-from gate.arguments.named_paths import spares_some
 from gate.arguments.pattern_search import MOST_SEARCHED, as_long_together, found_patterns
 from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.arguments.tool_names import words as words
@@ -292,11 +291,15 @@ def _holds_ids(rule: Rule, ids: Ids, spelled: Sequence[CallForms], matches: Matc
     if rule.schema is None or not spelled:
         return False
     schema = ids.schema(rule.schema)
-    some = all if spares_some(rule.schema) else any
+    some = all if ids.spares(rule.schema) else any
     if schema == rule.schema:  # it says nothing of them, so each other form has been held against it
         return some(any(matches(schema, form) for form in forms.given) for forms in spelled)
-    seen = (forms.held_against(schema, rule.spares_absolute_paths) for forms in spelled)
-    return some(any(matches(schema, form) for form in forms) for forms in seen)
+    said = schema, rule.spares_absolute_paths
+    return some(
+        any(matches(schema, form) for form in forms.held_against(*said))
+        or any(matches(seen, form) for seen, form in forms.beside_schemas(*said))
+        for forms in spelled
+    )
 
 
 def _patterns(rules: Iterable[Rule]) -> set[str]:

@@ -292,6 +292,18 @@ def test_classes_of_wide_characters_count_for_the_time_that_they_take(one: str) 
     assert matches(one * (2_000 // len(one)), "x") is None
 
 
+@pytest.mark.parametrize("char", ["a", "\u2167"])
+@pytest.mark.parametrize(
+    "body", [r"\w", r"[^\W\d\s]", "(?i:[a-z\u2167])", r"(?i:[^\W\d\sX-Z])", "[a-z\u2167]"]
+)
+def test_a_class_that_is_slow_to_compare_counts_for_the_time_that_it_takes(body: str, char: str) -> None:
+    searched = [f"(?={body}{{{size}}})q" for size in (2, 10, 40, 150, 600, 2_000)]
+    for pattern in searched:
+        assert seconds(lambda one=pattern: matches(one, char * 65_000), 2, 0.3) < 0.3  # type: ignore[misc]
+    assert matches(searched[0], char * 65_000) is False
+    assert matches(f"^{body}+$", char * 9) is True
+
+
 def test_keys_that_match_a_pattern_are_known() -> None:
     schema = {"properties": {"a": {}}, "patternProperties": {"^n_": {}}, "additionalProperties": False}
     assert [p.path for p in problems(schema, {"a": 1, "n_b": 2, "c": 3, "d": 4})] == [("c",), ("d",)]

@@ -149,7 +149,7 @@ def test_a_sentence_about_a_value_is_short_whatever_names_the_schema_has(
     assert len(problems(schema, value)[0].text) <= MAX_SENTENCE
 
 
-SLOW = "(?:\\W|a){0,300}(?:b|\\s)"
+SLOW = "(?:x|a){0,300}(?:b|z)"
 
 
 @pytest.mark.slow

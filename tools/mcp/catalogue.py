@@ -225,12 +225,10 @@ class _CatalogueBuilder:
         return self._without_untrusted_recipe(replace(spec, changed=True))
 
     def _without_untrusted_recipe(self, spec: ToolSpec) -> ToolSpec:
-        """The spec of an unreviewed tool without what its own recipe permits: only what raises the class is kept. A
-        recipe that the operator wrote is kept."""
+        """The spec of an unreviewed tool without what its own recipe permits: what raises the class is kept, and what
+        rules see of its arguments. A recipe that the operator wrote is kept."""
         if not (spec.unread and spec.own_recipe):
             return spec
         own = spec.recipe
-        return replace(
-            spec,
-            recipe=Recipe(cls=own.cls, risk=own.risk, raises=own.raises, ids=own.ids, any_case=own.any_case),
-        )
+        kept = Recipe(cls=own.cls, risk=own.risk, raises=own.raises, ids=own.ids, any_case=own.any_case)
+        return replace(spec, recipe=replace(kept, nested=own.nested))

@@ -15,6 +15,10 @@ MOST_COMPILING = 16_000  # microseconds that one may take to be compiled
 PER_CHARACTER, PER_WIDE_RANGE, PER_FOLDED_RANGE, FOLDED_PER_MICROSECOND = 8, 1_300, 60, 16
 PER_WIDE_CLASS = 100  # of single characters beyond Latin-1: a map as well
 LATIN = 0xFF
+# How many times longer comparing a character takes: for each category of a class, which is looked up in the tables of
+# Unicode; for a class with a map beyond Latin-1; and where case is ignored, which `re` does by a call for each
+# character that is repeated
+PER_CATEGORY, MAPPED, FOLDED = 6, 2, 8
 UNREADABLE = (re.error, OverflowError, RecursionError)
 
 
@@ -48,6 +52,27 @@ def compiling(pattern: str) -> int:
 def _compiling(pattern: str) -> int:
     read = reading(pattern)
     return len(pattern) if read is None else min(read.cost, MOST_COMPILING)
+
+
+def slowness(pattern: str) -> int:
+    """How many times longer than others the slowest class of a pattern takes to be compared with a character, at most.
+    Of a text that somebody chose for it, all are compared with that."""
+    return 1 if len(pattern) > MAX_PATTERN else _slowness(pattern)
+
+
+@lru_cache(maxsize=4096)
+def _slowness(pattern: str) -> int:
+    read = reading(pattern)
+    if read is None:
+        return 1
+    folded, most, stack = bool(read.tree.state.flags & re.IGNORECASE), 0, [read.tree]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, parser.SubPattern | list | tuple):
+            most = max(most, PER_CATEGORY * _categories(value) + (MAPPED if _is_wide_class(value) else 0))
+            folded |= _ignores_case(value)
+            stack += value
+    return 1 + most + (FOLDED if folded else 0)
 
 
 def compiled(pattern: str) -> re.Pattern[str] | None:
@@ -88,6 +113,13 @@ def _ignores_case(value: Any) -> bool:
         return False
     _, added, _, _ = value[1]
     return bool(added & re.IGNORECASE)
+
+
+def _categories(value: Any) -> int:
+    """How many categories there are in a class, if this is one."""
+    if not isinstance(value, tuple) or len(value) != 2 or value[0] is not constants.IN:
+        return 0
+    return sum(kind is constants.CATEGORY for kind, _ in value[1])
 
 
 def _is_wide_class(value: Any) -> bool:

@@ -13,7 +13,7 @@ from gate.rules.action import Json
 from gate.rules.checks_in_a_row import count_steps
 from tools.mcp.limits import FAST_SCHEMA_STEPS
 from tools.mcp.limits import PATTERN_WORK as WORK
-from tools.mcp.pattern_reading import MAX_PATTERN, compiled, compiling, reading
+from tools.mcp.pattern_reading import MAX_PATTERN, compiled, compiling, reading, slowness
 
 ANNOTATIONS = {
     "title",
@@ -201,7 +201,7 @@ def matches(pattern: str, text: str) -> bool | None:
 
     None means: not Python's syntax (JSON Schema uses ECMAScript's), or work that might not end soon.
     """
-    if _work(pattern, len(text)) > WORK:
+    if _work(pattern, len(text)) * slowness(pattern) > WORK:
         return None
     found = compiled(pattern)
     return None if found is None else found.search(text) is not None
@@ -209,7 +209,7 @@ def matches(pattern: str, text: str) -> bool | None:
 
 def search_steps(pattern: str, text: str) -> int:
     """The steps of a schema validation that searching the text for the pattern counts for."""
-    work = _work(pattern, len(text))
+    work = _work(pattern, len(text)) * slowness(pattern)
     return 1 if work > WORK else 1 + work // CHARS_PER_STEP
 
 
