@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Row, bindparam, case, func, or_, select, union_all
 
 from gate.rules import advisers
-from gate.rules.access import TokenKind
 from gate.rules.server_questions import QuestionState, is_typed
 from gate.rules.task import Input
 from storage.api_tables import made, tokens
@@ -20,7 +19,7 @@ from storage.rows import loaded
 from storage.tables import actions
 from storage.task_tables import tasks
 
-LATEST = 50  # calls of an agent, and tasks of it, in which it is looked up
+LATEST = 50  # calls of a token, and tasks of it, in which it is looked up
 TAIL = 20_000  # characters at the end of a plan, where its advisers stand
 ADVISED = '"advised_by":'
 
@@ -54,11 +53,9 @@ IN_THREAD = _about(
     select(*_ACTION).where(actions.c.turn.in_(bindparam("turns", expanding=True))),
     select(*_TASK).where(tasks.c.id.in_(bindparam("tasks", expanding=True))),
 )
-# The agent's token that has this id, or has opened the task with it.
+# The token that has this id, or has opened the task with it. What a person's token proposes may come of a model, too.
 _OPENED_BY = select(made.c.token).where(made.c.id == _OF).scalar_subquery()
-AGENT = select(tokens.c.id).where(
-    tokens.c.kind == TokenKind.AGENT, or_(tokens.c.id == _OF, tokens.c.id == _OPENED_BY)
-)
+TOKEN = select(tokens.c.id).where(or_(tokens.c.id == _OF, tokens.c.id == _OPENED_BY))
 _MINE = select(made.c.id).where(made.c.token == bindparam("token"))
 
 
@@ -67,8 +64,8 @@ def _latest(columns: Any, table: Any, mine: Any) -> Any:
     return select(*columns).where(*own).order_by(table.c.created_at.desc(), table.c.id.desc()).limit(LATEST)
 
 
-# Of what an agent proposed last, the steps of its tasks included, and of the tasks that it opened last.
-TO_AGENT = _about(
+# Of what a token proposed last, the steps of its tasks included, and of the tasks that it opened last.
+TO_TOKEN = _about(
     _latest(_ACTION, actions, or_(actions.c.id.in_(_MINE), actions.c.task.in_(_MINE))),
     _latest(_TASK, tasks, tasks.c.id.in_(_MINE)),
 )

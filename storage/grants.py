@@ -236,12 +236,12 @@ class Grants:
         found = await self._ask(*advisers.IN_THREAD, turns=sorted(turns), tasks=sorted(tasks))
         return advisers.in_rows(*found)
 
-    async def said_to_agent(self, of: str, team: str, requester: str) -> frozenset[str]:
-        (agent,) = await self._ask(advisers.AGENT, of=of)
-        if not agent:
+    async def said_to_token(self, of: str, team: str, requester: str) -> frozenset[str]:
+        (token,) = await self._ask(advisers.TOKEN, of=of)
+        if not token:
             return frozenset()
-        own = {"token": agent[0].id, "team": team, "requester": requester}
-        return advisers.in_rows(*await self._ask(*advisers.TO_AGENT, **own))
+        own = {"token": token[0].id, "team": team, "requester": requester}
+        return advisers.in_rows(*await self._ask(*advisers.TO_TOKEN, **own))
 
     async def past(self, action: Action, since: datetime) -> Past:
         of = {name: getattr(action, name) for name in ("id", "server", "tool", "definition", "session")}

@@ -80,8 +80,8 @@ class Grants(Protocol):
     async def said_in(self, turns: Collection[str], tasks: Collection[str]) -> frozenset[str]:
         """Who has said something in these tasks since they were asked for, or about the calls of these turns."""
 
-    async def said_to_agent(self, of: str, team: str, requester: str) -> frozenset[str]:
-        """The same of the latest 50 calls and the latest 50 tasks of an agent, whatever their size. `of`: its API
+    async def said_to_token(self, of: str, team: str, requester: str) -> frozenset[str]:
+        """The same of the latest 50 calls and the latest 50 tasks of an API token, whatever their size. `of`: the
         token, or a task that it has opened; of others nobody."""
 
     async def past(self, action: Action, since: datetime) -> Past:

@@ -117,11 +117,11 @@ async def open_session(request: ApiRequest[Any], placed: Session, key: str, text
 
 
 async def told_by(services: Services, token: Token) -> frozenset[str]:
-    """Who else has said something about one of the latest calls or in one of the latest tasks of an agent, as it is
-    told: what it proposes after that may be what they asked for."""
-    if token.kind is not TokenKind.AGENT or not advisers.are_counted(services.world.policy):
+    """Who else has said something about one of the latest calls or in one of the latest tasks of a token, as its client
+    is told: what it proposes after that may be what they asked for."""
+    if not advisers.are_counted(services.world.policy):
         return frozenset()
-    said = await services.world.ledger.grants.said_to_agent(token.id, token.team, token.user)
+    said = await services.world.ledger.grants.said_to_token(token.id, token.team, token.user)
     return said - {token.user}
 
 

@@ -127,6 +127,22 @@ async def test_who_said_something_to_an_agent_does_not_confirm_alone_what_it_ask
         await stage.play()
 
 
+@pytest.mark.parametrize("ask", [over_the_api, over_mcp, by_a_task])
+@pytest.mark.parametrize("said", [by_cancelling, by_rejecting])
+async def test_who_said_something_to_a_person_s_own_client_does_not_confirm_alone_what_it_asks_for_next(
+    api: Api, said: Say_so, ask: Ask
+) -> None:
+    stage, own = api.gate, await api.client()
+    money(stage)
+    await said(api, own)
+    await ask(stage, own)
+    await stage.play()
+    (action,) = [one for one in await stage.ledger.pending(TEAM) if b"pay.md" in one.args]
+    with nothing_ran(stage):
+        assert (await stage.confirm(action, BEN)).code == "not_allowed"
+        await stage.play()
+
+
 async def test_who_called_something_off_and_said_nothing_may_confirm_what_an_agent_asks_for_next(
     api: Api,
 ) -> None:

@@ -96,7 +96,7 @@ async def test_of_an_agent_the_latest_calls_are_looked_at_whatever_their_size(
             large = replace(made, proposal=replace(made.proposal, args=LARGE.encode()))
             await tx.insert(large if number else first)
             await tx.record_token(agent.id, f"a{number}")
-    said = await ledger.grants.said_to_agent(agent.id, agent.team, agent.user)
+    said = await ledger.grants.said_to_token(agent.id, agent.team, agent.user)
     assert said == ({"U_NO"} if after < LATEST else set())
 
 
@@ -111,11 +111,11 @@ async def test_of_an_agent_its_tasks_are_looked_at_and_of_a_person_nothing(
         await tx.open_task(task)
         await tx.record_token(agent.id, task.id)
         await tx.insert(replace(action("a1", task=task.id), resolution=replace(SAID, by="U_STEP")))
-    said = await ledger.grants.said_to_agent(agent.id, agent.team, agent.user)
+    said = await ledger.grants.said_to_token(agent.id, agent.team, agent.user)
     assert said == {"U_INSTRUCTS", "U_REMARKS", "U_HEARD", "U_ADVISES", "U_NO", "U_STEP"}
-    assert await ledger.grants.said_to_agent(task.id, agent.team, agent.user) == said
+    assert await ledger.grants.said_to_token(task.id, agent.team, agent.user) == said
     for other in (person.id, "a1", ""):
-        assert await ledger.grants.said_to_agent(other, agent.team, agent.user) == frozenset()
+        assert await ledger.grants.said_to_token(other, agent.team, agent.user) == frozenset()
 
 
 async def test_who_typed_an_answer_for_the_server_of_a_call_has_said_something(ledger: SqlLedger) -> None:

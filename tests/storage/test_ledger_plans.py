@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.action import Session, Undo
 from gate.rules.action_states import State
 from gate.rules.planner_port import Incoming
-from storage.advisers import TO_AGENT
+from storage.advisers import TO_TOKEN
 from storage.ledger import SqlLedger
 from storage.rows import action_row, entry_row, plain
 from storage.schema import metadata
@@ -47,7 +47,7 @@ QUESTIONS: dict[str, Question] = {
     "of a turn": lambda ledger: ledger.actions_of_turn("t1"),
     "turn": lambda ledger: ledger.turn("t1"),
     "said in a thread": lambda ledger: ledger.grants.said_in({"t1"}, {"k1"}),
-    "said to an agent": lambda ledger: ledger._ask(*TO_AGENT, token="k1", team="T1", requester="U1"),
+    "said to a token": lambda ledger: ledger._ask(*TO_TOKEN, token="k1", team="T1", requester="U1"),
     "starter": lambda ledger: ledger.thread_starter(THREAD),
     "sheet": lambda ledger: ledger.opened_modal("V1"),
     "note": lambda ledger: ledger.note("n1"),
