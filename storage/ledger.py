@@ -58,7 +58,7 @@ from storage.posted_messages import (
     WAITS_IN_THREAD,
     lost_statement,
 )
-from storage.question_tables import OPEN_QUESTION, server_questions
+from storage.question_tables import CLOSED_UNANSWERED, server_questions
 from storage.reviews import Reviews
 from storage.row_macs import row_macs_of
 from storage.rows import (
@@ -476,7 +476,7 @@ class SqlLedger:
         await self._write(
             delete(inbox).where(inbox.c.done_at.is_not(None), inbox.c.done_at < before, ~WAITS_IN_THREAD),
             delete(sheets).where(sheets.c.opened_at < before),
-            delete(server_questions).where(~OPEN_QUESTION, server_questions.c.created_at < before),
+            delete(server_questions).where(CLOSED_UNANSWERED, server_questions.c.created_at < before),
             delete(task_tables.events).where(task_tables.events.c.at < before),
             delete(api_tables.answers).where(api_tables.answers.c.at < before),
             update(stack)

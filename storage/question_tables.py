@@ -39,4 +39,6 @@ server_questions = Table(
 )
 Index("ix_server_questions_action", server_questions.c.action)
 OPEN_QUESTION = server_questions.c.state == literal_column("'waiting'")
+# Who has answered one is kept with the call: alone, they confirm nothing that may have come of it.
+CLOSED_UNANSWERED = ~OPEN_QUESTION & (server_questions.c.state != QuestionState.ANSWERED)
 partial("ix_server_questions_due", OPEN_QUESTION, server_questions.c.due)

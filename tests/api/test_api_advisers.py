@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot.wiring import KEEP_INBOX
 from gate.actions import claim_click, undo
 from gate.rules.approvers import Approvers
 from gate.rules.planner_port import Call, Incoming, Propose, Say
@@ -21,6 +22,7 @@ from tests.api.test_api_actions import WRITE as NEW
 from tests.api.test_api_actions import seen
 from tests.api.test_api_tasks import planned
 from tests.api.test_gateway import AT_ONCE, connected
+from tests.gate.actions.test_action_instructed import answered
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene, nothing_ran
 from tests.gate.plan_setup import on_plan, pressed, waiting
 
@@ -136,6 +138,23 @@ async def test_who_said_something_to_a_person_s_own_client_does_not_confirm_alon
     money(stage)
     await said(api, own)
     await ask(stage, own)
+    await stage.play()
+    (action,) = [one for one in await stage.ledger.pending(TEAM) if b"pay.md" in one.args]
+    with nothing_ran(stage):
+        assert (await stage.confirm(action, BEN)).code == "not_allowed"
+        await stage.play()
+
+
+async def test_who_typed_words_for_a_server_is_known_after_the_question_is_old(api: Api) -> None:
+    stage, agent = api.gate, await api.agent()
+    money(stage)
+    first = await stage.now(await asked(api, agent))
+    await answered(stage, first, BEN, why={"type": "string"})
+    assert (await stage.confirm(first, BEN)).ok
+    await stage.play()
+    stage.travel(25 * 3600)
+    await stage.ledger.purge(await stage.ledger.now() - KEEP_INBOX)
+    await over_the_api(stage, agent)
     await stage.play()
     (action,) = [one for one in await stage.ledger.pending(TEAM) if b"pay.md" in one.args]
     with nothing_ran(stage):
