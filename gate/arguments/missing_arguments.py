@@ -55,11 +55,12 @@ def _is_never(schema: Json) -> bool:
 
 class _Joined:
     """Says by `allOf` and `anyOf` what a schema says of arguments: it holds where the schema does for some values of
-    the missing ones. What depends on these may turn out either way: each of `oneOf` alone, `then` and `else`."""
+    the missing ones. What depends on these may turn out either way: each of `oneOf` alone, `then` and `else`, and what
+    a `not` is around."""
 
     def __init__(self, root: Json, missing: Collection[str]) -> None:
         self.root, self.left = root, MOST_PARTS
-        self.unknown = (*missing, *REFERENCES)
+        self.unknown, self.any_is_missing = (*missing, *REFERENCES), bool(missing)
 
     def form(self, schema: Json, within: tuple[str, ...] = ()) -> Json:
         """`within`: the references that have led here."""
@@ -69,7 +70,7 @@ class _Joined:
         made = {
             key: [self.form(one, within) for one in value] if key in JOINED else value
             for key, value in schema.items()
-            if key not in JOINABLE
+            if key not in JOINABLE and not (self.any_is_missing and self._may_be_else(key, value))
         }
         parts = [*self._parts(schema, within)]
         return {**made, "allOf": [*made.get("allOf", ()), *parts]} if parts else made
@@ -102,6 +103,10 @@ class _Joined:
     def _beside(self, name: str, schema: Json, within: tuple[str, ...]) -> Json:
         there: Json = {"required": [name]}
         return {"anyOf": [{"not": there}, {"allOf": [there, self.form(schema, within)]}]}
+
+    def _may_be_else(self, key: str, value: Json) -> bool:
+        """Whether what a keyword says may not be so with other values of the missing arguments."""
+        return key == "minProperties" or (key == "not" and self._is_open(value))
 
     def _is_open(self, schema: Json) -> bool:
         """Whether it may depend on what nobody knows."""

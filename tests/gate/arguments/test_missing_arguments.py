@@ -38,6 +38,9 @@ def holds(schema: Json, args: Json) -> bool:
         {"required": ["path"], "dependentSchemas": {"path": X}},
         {"properties": X["properties"], "dependentRequired": {"path": ["repo"]}},
         {**of(repo="a"), "anyOf": [of(path="x"), of(path="z")]},
+        {**of(path="x"), "not": {"properties": {"repo": {"const": "else"}}}},
+        {**of(path="x"), "not": {"anyOf": [of(repo="else"), {"properties": {"repo": {"const": "other"}}}]}},
+        {**of(path="x"), "not": {"not": {"properties": {"repo": {"const": "a"}}, "required": ["repo"]}}},
     ],
 )
 def test_a_schema_holds_for_some_value_of_what_is_missing_however_it_is_written(schema: Json) -> None:
@@ -53,7 +56,6 @@ def test_a_schema_holds_for_some_value_of_what_is_missing_however_it_is_written(
         {"if": {"$ref": "#/$defs/x"}, "then": False, "$defs": {"x": of(path="x")}},
         {"oneOf": [of(path="x"), {"required": ["path"]}]},
         {"allOf": [X, {"not": of(path="x")}]},
-        {"not": {"if": X, "then": True, "else": True}},
         {"$ref": "#/$defs/x", "$defs": {"x": False}},
         {"then": of(path="x"), "else": False, "required": ["repo"]},
     ],
@@ -82,3 +84,8 @@ def test_no_references_make_a_schema_large_or_are_followed_without_an_end() -> N
     assert str(made["allOf"]).count("{") < 3 * MOST_PARTS
     run = lambda: without_missing(schema, {"path"}, {"repo"})  # noqa: E731
     assert seconds(run, 3, 0.3) < 0.3
+
+
+def test_a_number_of_arguments_that_is_asked_for_may_be_made_up_by_missing_ones() -> None:
+    assert holds({**of(path="x"), "minProperties": 3}, {"path": "x"})
+    assert not holds({**of(path="x"), "minProperties": 3}, {"path": "x", "repo": "a"})
