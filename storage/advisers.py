@@ -34,8 +34,8 @@ _TASK = (tasks.c.id, tasks.c.instructions, tasks.c.remarks, tasks.c.heard, _END)
 
 def _about(of_actions: Any, of_tasks: Any) -> tuple[Any, Any, Any, Any]:
     """The questions for what was said in these calls and tasks, with a yes or a no to what was reviewed of them, and to
-    servers that asked for it in these calls."""
-    calls, _ = ids = [
+    servers that asked for it in these calls, or in steps of these tasks."""
+    calls, whole = ids = [
         select(one.with_only_columns(one.selected_columns.id).subquery().c.id)
         for one in (of_actions, of_tasks)
     ]
@@ -43,7 +43,7 @@ def _about(of_actions: Any, of_tasks: Any) -> tuple[Any, Any, Any, Any]:
         reviews.c.comment != "", reviews.c.execution_id.in_(union_all(*ids))
     )
     typed = select(_ASKED.actor, _ASKED.schema).where(
-        _ASKED.state == QuestionState.ANSWERED, _ASKED.action.in_(calls)
+        _ASKED.state == QuestionState.ANSWERED, or_(_ASKED.action.in_(calls), _ASKED.task.in_(whole))
     )
     return of_actions, of_tasks, said, typed
 

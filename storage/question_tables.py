@@ -38,6 +38,7 @@ server_questions = Table(
     text("mac"),
 )
 Index("ix_server_questions_action", server_questions.c.action)
+Index("ix_server_questions_task", server_questions.c.task)
 OPEN_QUESTION = server_questions.c.state == literal_column("'waiting'")
 # Who has answered one is kept with the call: alone, they confirm nothing that may have come of it.
 CLOSED_UNANSWERED = ~OPEN_QUESTION & (server_questions.c.state != QuestionState.ANSWERED)

@@ -241,7 +241,7 @@ async def told_by(world: World, task: Task, earlier: tuple[Turn, ...] | None = N
     if not advisers.are_counted(world.policy):
         return frozenset()
     turns, grants = await _earlier(world, task) if earlier is None else earlier, world.ledger.grants
-    tasks = {turn.task for turn in turns}
+    tasks = {task.id, *(turn.task for turn in turns)}
     said = await grants.said_in({task.turn, *(turn.id for turn in turns)} - {""}, tasks - {""})
     to_agent = await grants.said_to_token(task.id, task.session.team, task.requester)
     asked = {turn.requester for turn in turns}

@@ -20,11 +20,11 @@ from gate.rules.planner_port import (
     Say,
     Turn,
 )
-from gate.rules.task import Assessment
-from gate.tasks import control, steer
+from gate.rules.task import Assessment, Step
+from gate.tasks import control, plan, steer
 from gate.tasks.task_transitions import EARLIER_TURNS
-from tests.gate.actions.test_action_instructed import BEN, OTHER, TWO, AtOnce, four_eyes
-from tests.gate.gate_setup import ANN, CLEO, Scene, nothing_ran
+from tests.gate.actions.test_action_instructed import BEN, OTHER, TWO, AtOnce, answered, four_eyes, yes
+from tests.gate.gate_setup import ANN, CLEO, TEAM, Scene, nothing_ran
 from tests.gate.plan_setup import (
     MANY,
     approved,
@@ -198,7 +198,7 @@ async def test_who_was_heard_before_something_was_looked_up_counts_when_their_wo
     stage.world = replace(stage.world, planner=reader)
     await stage.say("please try it once more")
     action = await waiting(stage)
-    assert [BEN in told for told in reader.told] == [True, *([] if at_once else [True]), False]
+    assert all(BEN in told for told in reader.told)
     await refused(stage, action)
 
 
@@ -263,3 +263,40 @@ async def test_an_approver_confirms_what_somebody_asks_for_again(stage: Scene) -
     action = await waiting(stage)
     assert action.proposal.source.instructed == frozenset()
     assert (await stage.confirm(action, BEN)).code == "confirmed"
+
+
+async def typed_in_the_first_step(stage: Scene, *more: Step) -> None:
+    four_eyes(stage, TWO)
+    await approved(stage, await planned(stage, write("a.md"), *more))
+    first = await waiting(stage)
+    await answered(stage, first, BEN, why={"type": "string"})
+    assert (await yes(stage, first, CLEO)).code == "confirmed"
+
+
+async def test_words_typed_in_a_step_of_a_plan_count_for_a_later_request(stage: Scene) -> None:
+    await typed_in_the_first_step(stage)
+    stage.planner.script[:] = [Propose((Call("desk", "write", {"path": "evil.md", "content": "as typed"}),))]
+    await stage.say("please write what came of that, too")
+    action = await waiting(stage)
+    assert b"evil.md" in action.args
+    assert (await yes(stage, action, BEN)).code == "not_allowed"
+
+
+async def test_words_typed_in_a_step_count_for_a_step_that_takes_what_it_gave(stage: Scene) -> None:
+    await typed_in_the_first_step(stage, write("b.md", refs={"content": "{steps.s1.content}"}))
+    second = await waiting(stage)
+    assert b"b.md" in second.args
+    assert (await yes(stage, second, BEN)).code == "not_allowed"
+
+
+async def test_words_typed_in_a_step_count_for_a_new_plan_of_its_task(stage: Scene) -> None:
+    await typed_in_the_first_step(stage, write("b.md", ask=True))
+    await waiting(stage)
+    stage.planner.script.append(proposes(keep(steps(await only(stage))[0]), write("evil.md", "as typed")))
+    assert (await plan.replan(stage.world, on_plan(await only(stage), text="with what came of the first"))).ok
+    await stage.play()
+    for waits in await stage.ledger.pending(TEAM):
+        await yes(stage, waits, CLEO)
+    await approved(stage, await only(stage))
+    (action,) = [one for one in await stage.ledger.pending(TEAM) if b"evil" in one.args]
+    assert (await yes(stage, action, BEN)).code == "not_allowed"

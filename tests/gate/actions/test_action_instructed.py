@@ -123,7 +123,8 @@ async def by_remark(stage: Scene) -> Action:
 async def answered(stage: Scene, action: Action, user: str, **form: Json) -> None:
     """What its server asks in this call, answered by them."""
     session, now = action.session, await stage.world.ledger.now()
-    asked = question(now, action=action.id, session=session, schema={"type": "object", "properties": form})
+    of = {"action": action.id, "task": action.task, "session": session}
+    asked = question(now, **of, schema={"type": "object", "properties": form})
     async with stage.world.ledger.begin() as tx:
         await tx.questions.open(asked)
         await tx.questions.move(
