@@ -15,6 +15,9 @@ MOST_COMPILING = 16_000  # microseconds that one may take to be compiled
 PER_CHARACTER, PER_WIDE_RANGE, PER_FOLDED_RANGE, FOLDED_PER_MICROSECOND = 8, 1_300, 60, 16
 PER_WIDE_CLASS = 100  # of single characters beyond Latin-1: a map as well
 LATIN = 0xFF
+SINGLE = {constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN}
+REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT}
+BYTES_OF_A_ROUND, BYTES_OF_A_GROUP = 64, 16
 # How many times longer comparing a character takes: for each category of a class, which is looked up in the tables of
 # Unicode; for a class with a map beyond Latin-1; and where case is ignored, which `re` does by a call for each
 # character that is repeated
@@ -73,6 +76,32 @@ def _slowness(pattern: str) -> int:
             folded |= _ignores_case(value)
             stack += value
     return 1 + most + (FOLDED if folded else 0)
+
+
+def bytes_of_a_round(pattern: str) -> int:
+    """The bytes that `re` keeps for each round of a repeated group, measured with those that it has in it; 0 where none
+    is repeated."""
+    return 0 if len(pattern) > MAX_PATTERN else _bytes_of_a_round(pattern)
+
+
+@lru_cache(maxsize=4096)
+def _bytes_of_a_round(pattern: str) -> int:
+    read = reading(pattern)
+    if read is None:
+        return 0
+    stack = [read.tree]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, tuple) and len(value) == 2 and value[0] in REPEATS and not is_one(value[1][2]):
+            groups: int = read.tree.state.groups
+            return BYTES_OF_A_ROUND + BYTES_OF_A_GROUP * groups
+        stack += value if isinstance(value, parser.SubPattern | list | tuple) else ()
+    return 0
+
+
+def is_one(repeated: Any) -> bool:
+    """Whether what is repeated is one character."""
+    return len(repeated) == 1 and repeated[0][0] in SINGLE
 
 
 def compiled(pattern: str) -> re.Pattern[str] | None:

@@ -13,7 +13,17 @@ from gate.rules.action import Json
 from gate.rules.checks_in_a_row import count_steps
 from tools.mcp.limits import FAST_SCHEMA_STEPS
 from tools.mcp.limits import PATTERN_WORK as WORK
-from tools.mcp.pattern_reading import MAX_PATTERN, compiled, compiling, reading, slowness
+from tools.mcp.pattern_reading import (
+    MAX_PATTERN,
+    REPEATS,
+    SINGLE,
+    bytes_of_a_round,
+    compiled,
+    compiling,
+    is_one,
+    reading,
+    slowness,
+)
 
 ANNOTATIONS = {
     "title",
@@ -38,6 +48,7 @@ TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 CHARS_PER_STEP = 4_000  # characters searched in the time of one step of a schema
 KEYS_PER_STEP = 10  # names of a value looked up in that time
+MOST_STATE = 40_000_000  # bytes that `re` may keep while it searches one text
 TOO_MUCH = 10**18  # work that no text is short enough for
 MOST_TOGETHER = 3  # patterns that take as long as one may, which are searched in one go
 MAX_COMPARED = 50  # branches of a choice: among more, any may match where another does
@@ -48,9 +59,7 @@ MAPPED, PER_UNMAPPED = (
     4,
 )  # up to where `re` makes a map of a class; comparisons for each member beyond
 STEPS_PER_WORK = 24  # comparisons in the time that one character of PATTERN_WORK stands for
-SINGLE = {constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN}
 CODES = {constants.LITERAL, constants.RANGE}
-REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT}
 SEPARATORS = {*range(9, 14), *(code for code in range(0x20, 0x7F) if not chr(code).isalpha())}
 SPACES = {code for code in range(0x3001) if chr(code).isspace()}
 COMPARED = frozenset(SEPARATORS | SPACES)
@@ -201,7 +210,7 @@ def matches(pattern: str, text: str) -> bool | None:
 
     None means: not Python's syntax (JSON Schema uses ECMAScript's), or work that might not end soon.
     """
-    if _work(pattern, len(text)) * slowness(pattern) > WORK:
+    if _schema_work(pattern, len(text)) > WORK:
         return None
     found = compiled(pattern)
     return None if found is None else found.search(text) is not None
@@ -209,8 +218,16 @@ def matches(pattern: str, text: str) -> bool | None:
 
 def search_steps(pattern: str, text: str) -> int:
     """The steps of a schema validation that searching the text for the pattern counts for."""
-    work = _work(pattern, len(text)) * slowness(pattern)
+    work = _schema_work(pattern, len(text))
     return 1 if work > WORK else 1 + work // CHARS_PER_STEP
+
+
+def _schema_work(pattern: str, length: int) -> int:
+    """The work that a pattern of a server counts for: its classes are the slowest to be compared, and the state that
+    `re` keeps for each round of a repeated group (`Modules/_sre/sre_lib.h`) must not take too much memory."""
+    if length * bytes_of_a_round(pattern) > MOST_STATE:
+        return TOO_MUCH
+    return _work(pattern, length) * slowness(pattern)
 
 
 def compile_steps(pattern: str) -> int:
@@ -264,7 +281,7 @@ def _read_work(pattern: str, length: int) -> int:
 
 def _search_work(parsed: Any, length: int) -> int:
     places = 1 if _is_anchored(parsed) else length
-    ends_in_repeat = bool(parsed) and parsed[-1][0] in REPEATS and _is_single(parsed[-1][1][2])
+    ends_in_repeat = bool(parsed) and parsed[-1][0] in REPEATS and is_one(parsed[-1][1][2])
     if not ends_in_repeat:
         return places * _sequence(parsed, length).steps // STEPS_PER_WORK
     # Nothing follows that could make it try another length.
@@ -278,10 +295,6 @@ def _is_anchored(parsed: Any) -> bool:
         return False
     at_start = parsed[0][1] is constants.AT_BEGINNING and not parsed.state.flags & re.MULTILINE
     return at_start or parsed[0][1] is constants.AT_BEGINNING_STRING
-
-
-def _is_single(parsed: Any) -> bool:
-    return len(parsed) == 1 and parsed[0][0] in SINGLE
 
 
 def _comparisons(kind: Any, value: Any) -> int:
@@ -310,7 +323,7 @@ def _sequence(parsed: Any, length: int) -> _Cost:
     total, is_open, first = _Cost(1, 0, 1), True, frozenset[int]()  # open: may be empty so far
     for kind, value in parsed:
         cost = _item(kind, value, length)
-        if is_open and kind in REPEATS and value[0] == 0 and _is_single(value[2]):
+        if is_open and kind in REPEATS and value[0] == 0 and is_one(value[2]):
             first |= _characters(*value[2][0])
         elif is_open:
             is_open, first = False, (first | cost.first if cost.first else frozenset())
@@ -383,7 +396,7 @@ def _repeat(value: Any, length: int) -> _Cost:
     shortest = body.getwidth()[0]
     high = min(int(high), length // shortest + 1) if shortest else int(high)
     low = min(int(low), high)
-    if _is_single(body):
+    if is_one(body):
         choices, repeated = high - low + 1, _characters(*body[0])
         steps = high * _comparisons(*body[0]) + (TRY - 1) * choices
         return _Cost(1, steps, choices, repeated, repeated if low else None)
