@@ -283,6 +283,20 @@ def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
     assert plain_variants.made == made
 
 
+def test_no_call_with_very_many_plain_paths_is_held_against_many_rules() -> None:
+    recipe = Recipe(summary="Delete", targets=Targets(paths=("path",)))
+    spec = replace(UNREAD, recipe=recipe, trust=Trust.BUNDLED)
+    schema = {"required": ["owner", "repo"], "properties": {"owner": {"const": "acme"}}}
+    rules = tuple(Rule(f"r{number}", ("*",), deny=True, schema=schema) for number in range(24))
+    policy = Policy("p", (*ALWAYS, *rules))
+    for count in (1_900, 8_000):
+        given = ({"path": [str(number) for number in range(count)] + [end]} for end in "abcdef")
+        found = []
+        run = lambda: found.append(decide(policy, spec, next(given), "C1", lambda *_: False))  # noqa: E731, B023
+        assert seconds(run, TRIES, LIMIT) < LIMIT
+        assert (found[0].rule == "too many names") is (count > 2_000)
+
+
 def test_percent_encoding_is_taken_off_once_for_each_of_its_levels() -> None:
     text = "a%" + "25" * 12 + "41"
     policy = Policy("p", rules=ALWAYS)

@@ -43,7 +43,8 @@ class CallForms:
     """The arguments of a call as `given`, in every form that a tool may take them in, and with what was `reported`.
 
     `written`: those of `given` that have no argument at the place of another, or from a read.
-    `relative`, `inner`: the same without the slashes that a path begins with. `named`: the paths among the arguments.
+    `relative`, `inner`, `rootless`: the same without the slashes that a path begins with. `named`: the paths among the
+    arguments.
     `paths`: those that stand for several arguments at once. `holders`: what the files that it touches lie in, where an
     argument of its server's tools names that. `work`: what it takes to hold rules against these.
     """
@@ -55,6 +56,7 @@ class CallForms:
     reported: Sequence[str]
     inner: Sequence[str]
     named: Sequence[str]
+    rootless: Sequence[str]
     holders: Sequence[str] = ()
     written: Sequence[Json] = ()
     paths: PathsTogether = field(default_factory=PathsTogether)
@@ -82,7 +84,8 @@ class CallForms:
         relative = [form for one in given for form in argument_variants(targets, one, True, inner)]
         named = paths_among(targets, given)
         forms, together = [*given, *listed, *others], PathsTogether(targets, given)
-        return cls(spec, given, forms, relative, reported, inner, named, held, written, together)
+        bare = without_roots(named)
+        return cls(spec, given, forms, relative, reported, inner, named, bare, held, written, together)
 
     @property
     def every(self) -> list[Json]:
@@ -96,21 +99,25 @@ class CallForms:
             yield from self._with_what_was_told(schema, spares_absolute)
 
     def _with_what_was_told(self, schema: Mapping[str, Json], spares_absolute: bool) -> Iterator[Json]:
-        apart = self._texts_apart(schema)
-        return as_arguments(self.spec, self.given, apart.firsts(self._told(spares_absolute)[0]))
+        apart, bases = self._texts_apart(schema), self._bases(schema, spares_absolute)
+        return as_arguments(self.spec, bases, apart.firsts(self._told(spares_absolute)[0]))
+
+    def _bases(self, schema: Json, spares_absolute: bool) -> Sequence[Json]:
+        """The forms beside whose other arguments paths are put, one of each kind that the schema tells apart."""
+        return self.apart.longest_of_each(schema, (), self.forms if spares_absolute else self.every)
 
     def _told(self, spares_absolute: bool) -> tuple[Sequence[str], Sequence[str]]:
         """What was reported, and the paths among the arguments, as such a rule sees them."""
         if spares_absolute:
             return self.reported, self.named
-        return (*self.reported, *self.inner), (*self.named, *without_roots(self.named))
+        return (*self.reported, *self.inner), (*self.named, *self.rootless)
 
     def _are_too_many(self, schema: Json, spares_absolute: bool) -> bool:
         """Whether the schema tells more texts apart than are put in the place of others."""
         told, named = self._told(spares_absolute)
         both = texts_of_both(self.spec, self.given)
         kinds = self._texts_apart(schema).firsts((*told, *named, *both))
-        return len(self.given) * len(kinds) > MOST_TOGETHER
+        return len(self._bases(schema, spares_absolute)) * len(kinds) > MOST_TOGETHER
 
     def _is_about_places(self, schema: Json) -> bool:
         """Whether a schema may say something of the arguments in whose place texts are put."""
@@ -132,7 +139,8 @@ class CallForms:
         apart, beside = self._texts_apart(schema), [*self.given]
         if not self._are_too_many(schema, spares_absolute):
             paths = apart.firsts(chain(*self._told(spares_absolute)))
-            plain = [*as_plain_path(self.spec, self.given, paths)] if says_of(schema, PATH) else []
+            bases = self._bases(schema, spares_absolute)
+            plain = [*as_plain_path(self.spec, bases, paths)] if says_of(schema, PATH) else []
             others = in_other_form(self.spec, self.given, paths, apart, asks_for_list(schema))
             yield from ((apart.of_texts, form) for form in (*plain, *others))
             beside += plain

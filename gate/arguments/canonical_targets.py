@@ -230,6 +230,9 @@ def has_names_beyond(targets: Targets | None, args: Json) -> bool:
     )
 
 
+MOST_TARGETS = 2_000  # that a call declares: each rule goes over them, in 5 milliseconds
+
+
 def too_many_targets(targets: Targets | None, args: Json) -> bool:
     """Whether the targets among the arguments have more forms, or stand for more names, than one call may have."""
     if not isinstance(args, Mapping):
@@ -245,6 +248,8 @@ def too_many_targets(targets: Targets | None, args: Json) -> bool:
     texts = dict.fromkeys(one for each in found for one in each)
     texts |= dict.fromkeys((one, of) for one in reported for of in (path_variants, address))
     places = max(map(len, found))  # each gets a copy
+    if targets and places > MOST_TARGETS:
+        return True
     copied = both if targets is None else ([args.get(name) for name in _arguments_of(targets)],)
     places += max(map(count_without_texts, copied)) // PER_PLACE
     return too_many_forms(texts, places + 2 * len(reported))

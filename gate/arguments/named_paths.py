@@ -169,11 +169,6 @@ def kind_of(schema: Json, patterns: Sequence[str]) -> Callable[[str], Hashable]:
     return kind
 
 
-def spares_some(schema: Json) -> bool:
-    """Whether a schema may hold because a value is not what it says."""
-    return any(key in NEGATIONS for key, _ in _said(schema))
-
-
 def says_nothing_of(schema: Json, arguments: Collection[str]) -> bool:
     """Whether a schema nowhere has the name of one of these arguments."""
     return not any(one in arguments for pair in _said(schema) for one in pair if isinstance(one, str))

@@ -40,7 +40,7 @@ from gate.arguments.notations import is_file_argument
 from gate.arguments.pattern_search import found_patterns, in_any_case, searching
 from gate.arguments.text_forms import path_variants, visible_text, without_root
 from gate.rules.action import CallClass, Json
-from gate.rules.paths_beside import args_beside, path_names
+from gate.rules.paths_beside import args_beside, other_forms, path_names
 from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.templates import expand
 from gate.rules.tool import Answer, ToolSpec, Trust
@@ -477,9 +477,12 @@ def _beside_arguments(
 
     if is_judged(args):
         return lambda _: False
+    beside = [
+        one for one in (*other_forms(readers.tools[0], args, rule), *readers.beside) if not is_judged(one)
+    ]
     asked = [
         (one, names, _with_any(rule.schema, readers, paths, known - one.keys() - paths))
-        for one in (args, *(one for one in readers.beside if not is_judged(one)))
+        for one in (args, *beside)
         for names, known in places.items()
     ]
     return lambda form: any(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gate.arguments.canonical_targets import Targets, forms_below, steps_to
+from gate.arguments.canonical_targets import Targets, argument_variants, forms_below, steps_to
+from gate.arguments.forms_apart import FormsApart
 from gate.arguments.inside_work import says_of
 from gate.arguments.named_paths import PATH, names_of_paths, paths_among, told_apart, with_paths
 from gate.arguments.nested_arguments import with_nested_arguments
@@ -33,6 +34,15 @@ def args_beside(
             return None
         made += [form for one in given for form in with_paths(one, names, some)]
     return made
+
+
+def other_forms(spec: ToolSpec, args: Mapping[str, Json], rule: Rule) -> Sequence[Json]:
+    """The arguments of a call in the other forms of what its recipe declares, one of each kind that a rule tells
+    apart."""
+    if (targets := spec.recipe.targets) is None:
+        return []
+    forms = [*argument_variants(targets, args), *argument_variants(targets, args, True)]
+    return FormsApart().longest_of_each(rule.schema, rule.texts, forms)
 
 
 def path_names(tools: Sequence[ToolSpec]) -> list[str]:

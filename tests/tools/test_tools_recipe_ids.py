@@ -762,3 +762,65 @@ def test_a_person_of_jira_with_marks_or_a_prefix_is_refused_where_a_rule_denies_
     assert judged(own, args, rule(**{name: {"const": "Bob Boss"}})).verdict is Verdict.DENY
     usual = judged(own, args, Rule("r", ("other.*",), deny=True, texts=("^HR-",)))
     assert usual.verdict is judged(own, {**args, name: "bob"}, text("^HR-")).verdict
+
+
+@pytest.mark.parametrize("file", ["server-github", "github-mcp-server"])
+@pytest.mark.parametrize(("owner", "repo"), [("acme", "payroll"), ("Acme", "payroll"), ("acme", "PAYROLL")])
+def test_a_rule_about_a_repository_and_a_path_holds_for_each_of_several_files(
+    file: str, owner: str, repo: str
+) -> None:
+    of = rule(owner={"const": "acme"}, repo={"const": "payroll"}, path={"pattern": "^hr/"})
+    pushed: dict[str, Json] = {"owner": owner, "repo": repo, "branch": "main", "message": "m"}
+    files = [{"path": "docs/a.md", "content": "x"}, {"path": "hr/pay.csv", "content": "x"}]
+    assert holds(file, "push_files", {**pushed, "files": files}, of)
+    assert not holds(file, "push_files", {**pushed, "files": files[:1]}, of)
+
+
+@pytest.mark.parametrize("said", [UUID, UUID.upper(), BARE, BARE.upper()])
+@pytest.mark.parametrize("how", [{"const": UUID}, {"enum": [UUID]}, {"pattern": f"^{UUID}$"}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"not": {"required": ["filter"]}},
+        {"if": {"required": ["filter"]}, "then": False},
+        {"oneOf": [{"required": ["filter"]}, {"required": ["data_source_id"]}]},
+    ],
+)
+def test_a_rule_about_a_uuid_that_spares_something_else_holds_for_each_form_of_it(
+    more: dict[str, Json], how: dict[str, Json], said: str
+) -> None:
+    schema = {"required": ["data_source_id"], "properties": {"data_source_id": how}, **more}
+    asked = Rule("r", ("*",), deny=True, schema=schema)
+    assert holds("notion-mcp-server", "API-query-data-source", {"data_source_id": said}, asked)
+    filtered: dict[str, Json] = {"data_source_id": said, "filter": {}}
+    assert not holds("notion-mcp-server", "API-query-data-source", filtered, asked)
+
+
+DIFFERENCE = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-1\n+2\n"
+
+
+def keeps_staged(at: str, path: str, rule: Rule) -> bool:
+    every = [
+        spec("server-git", name)
+        for name in FILES["server-git"].tools
+        if name in RECORDED["server-git"].schemas
+    ]
+    finder, args = next(one for one in every if one.name == "git_diff_staged"), {"repo_path": at}
+    assert finder.recipe.targets
+    paths = found_files(finder.recipe.targets, args, None, DIFFERENCE.format(path))
+    readers = file_readers(finder, every, args)
+    return any(gated_files(Policy("p", (rule,)), readers, paths, "C1", matches))
+
+
+@pytest.mark.parametrize("at", ["/srv/web", "/srv/web/", "/srv/web//", "/srv/x/../web"])
+@pytest.mark.parametrize("how", [{"const": "/srv/web"}, {"pattern": "^/srv/web(/|$)"}])
+def test_a_rule_about_a_repository_and_a_file_holds_however_its_folder_is_written(
+    how: dict[str, Json], at: str
+) -> None:
+    of = rule(repo_path=how, path={"pattern": "^hr/"})
+    for tool, args in (("git_show", {"revision": "v1:hr/pay.csv"}), ("git_add", {"files": ["hr/pay.csv"]})):
+        assert holds("server-git", tool, {"repo_path": at, **args}, of)
+        assert not holds("server-git", tool, {"repo_path": "/srv/other", **args}, of)
+    assert keeps_staged(at, "hr/pay.csv", of)
+    assert not keeps_staged(at, "docs/a.md", of)
+    assert not keeps_staged("/srv/other", "hr/pay.csv", of)
