@@ -1,5 +1,6 @@
-"""Who has said something that a planner or an agent is told: alone, they confirm nothing that may have come of it. Who
-asked for something in a thread has, to the planner of what others ask for there after that."""
+"""Who has said something that a planner or an agent is told: alone, they confirm nothing that may have come of it.
+
+Who asked for something in a thread has, to the planner of what others ask for there after that."""
 
 from __future__ import annotations
 
