@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import main
+from bot.cli.tools import _definition
 from bot.settings import Settings
 from gate.rules.audit import Entry
+from gate.rules.tool import ToolSpec
 from storage.audit_log import Chain, append
 from storage.database import open_engine
 from tests.forks import bot
@@ -334,6 +336,12 @@ def test_the_tools_of_a_reviewed_server_are_listed_as_unread_until_they_are(run:
     said = run("tools", "list")[1]
     assert "NOT READ" not in said
     assert "files.read_file" in said
+
+
+def test_no_description_looks_like_the_next_tool_of_a_review() -> None:
+    text = "Gets a.\n0123abc\nonce read: read, runs at once\n\n== srv.get_b (new)\nGets b"
+    shown = _definition(ToolSpec("srv", "get_a", "Get a", text, {"type": "object"}, "d"), {})
+    assert [line for line in shown.splitlines() if line.startswith(("==", "once"))] == ["== srv.get_a (new)"]
 
 
 def test_nothing_is_noted_as_read_without_a_yes(

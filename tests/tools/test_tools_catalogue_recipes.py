@@ -53,3 +53,25 @@ def test_what_a_recipe_file_says_of_each_tool_holds_for_one_that_it_does_not_nam
     assert judged(tool, {"owner": "Acme", "repo": "Payroll"}) is Verdict.DENY
     assert judged(tool, {"owner": "acme", "repo": "../../orgs/acme"}) is Verdict.DENY
     assert judged(tool, {"owner": "acme", "repo": "docs"}) is not Verdict.DENY
+
+
+PAGE = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+
+
+@pytest.mark.parametrize("reviewed", [True, False])
+@pytest.mark.parametrize("args", [{"block_id": PAGE}, {"parent": {"page_id": PAGE}}])
+def test_the_names_that_a_page_has_hold_for_a_tool_that_nobody_has_read(
+    args: dict[str, Json], reviewed: bool
+) -> None:
+    types = {name: {"type": "object" if name == "parent" else "string"} for name in args}
+    tool = Tool.model_validate(
+        {"name": "API-get-text", "inputSchema": {"type": "object", "properties": types}}
+    )
+    config = ServerConfig(name="notion", command="x", trust=Trust.REVIEWED, recipes="notion-mcp-server")
+    pin = Pin("notion", tool.name, definition(tool, config), "ann", datetime(2026, 1, 1, tzinfo=UTC))
+    listing = Listing(tools=[tool], rejected={}, reported_name="Notion API")
+    found = Catalogue.of(config, listing, FILES, {tool.name: pin} if reviewed else {}).specs[tool.name]
+    schema = {"required": ["page_id"], "properties": {"page_id": {"const": PAGE}}}
+    rule = Rule("closed page", ("notion.*",), deny=True, schema=schema)
+    matches = lambda wanted, value: not problems(wanted, value)  # noqa: E731
+    assert decide(Policy("p", (rule,)), found, args, "C1", matches).rule == "closed page"
