@@ -18,9 +18,8 @@ from gate.actions.preview import (
     reads_in_private,
 )
 from gate.arguments.canonical_targets import touched, with_resolved_paths
-from gate.rules import plans
+from gate.rules import advisers, plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
-from gate.rules.advisers import of_task
 from gate.rules.canonical_json import BadArguments, canonical
 from gate.rules.ids import derive_id
 from gate.rules.plan_room import within_room, without_details
@@ -55,7 +54,7 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
     """The call of a step, under the id that this attempt of it has. `private`: some of what it is given is."""
     action_id = derive_id("step", task.id, step.id, step.attempt)
     call = Call(step.server, step.tool, dict(args))
-    heard = of_task(task) if step.heard is None else frozenset(step.heard)
+    heard = advisers.of_task(task) if step.heard is None else frozenset(step.heard)
     asked = CallRequest(
         action_id,
         task.session,
@@ -71,6 +70,17 @@ def call_of_step(task: Task, step: Step, args: Mapping[str, Json], private: bool
         return asked
     told = () if task.asked else tuple(f"{one.answer} ({one.question})" for one in task.decided if not one.by)
     return _reply_place(replace(asked, assumed=told), step, step.origin)
+
+
+async def call_to_begin(world: World, task: Task, step: Step, args: Mapping[str, Json]) -> CallRequest:
+    """The call of a step that begins now. What it takes from earlier results may come of what was typed for a server
+    since it was proposed."""
+    is_private = step.is_private or (task.plan is not None and plans.takes_private(task.plan, step))
+    asked = call_of_step(task, step, args, is_private)
+    if not (step.refs and advisers.are_counted(world.policy)):
+        return asked
+    said = await world.ledger.grants.said_in((), (task.id,))
+    return replace(asked, instructed=asked.instructed | said - {task.requester})
 
 
 def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from gate.actions.claim_click import drop_lease
 from gate.actions.prepare import Answered, Keep, Refused, prepare
 from gate.arguments.tool_names import tool_in_words
-from gate.rules import advisers, jobs, plans
+from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.action_states import State
 from gate.rules.autonomy import ApprovalMode
@@ -21,7 +21,7 @@ from gate.rules.steps import PRIVATE, judged
 from gate.rules.task import Flow, PauseReason, Plan, Step, StepState, StopRequest, Task
 from gate.rules.task_states import TaskEvent, TaskState
 from gate.tasks import clarify, pause_requests, replies, step_check, undo_all
-from gate.tasks.plan_preview import call_of_step
+from gate.tasks.plan_preview import call_to_begin
 from gate.tasks.slow_answers import server_name, telling_if_late
 from gate.tasks.step_action import (
     NotPreviewable,
@@ -213,12 +213,7 @@ async def _begin(world: World, task: Task, step: Step, seen: Progress) -> Task |
         args = plans.fill_arguments(task.plan, step)
     except plans.MissingResult as lacking:
         return await _pause_before(world, task, step, str(lacking))
-    asked = call_of_step(task, step, args, step.is_private or plans.takes_private(task.plan, step))
-    if step.refs and advisers.are_counted(
-        world.policy
-    ):  # what is taken from results may come of what was typed
-        said = await world.ledger.grants.said_in((), (task.id,))
-        asked = replace(asked, instructed=asked.instructed | said - {task.requester})
+    asked = await call_to_begin(world, task, step, args)
     kept: list[Task] = []
     try:
         keep = _read_keeper(world, task, step, seen, kept)
