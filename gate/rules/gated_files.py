@@ -40,7 +40,7 @@ from gate.arguments.notations import is_file_argument
 from gate.arguments.pattern_search import found_patterns, in_any_case, searching
 from gate.arguments.text_forms import path_variants, visible_text, without_root
 from gate.rules.action import CallClass, Json
-from gate.rules.paths_beside import args_beside, other_forms, path_names
+from gate.rules.paths_beside import args_beside, is_about_both, other_forms, path_names
 from gate.rules.policy import Matches, Policy, Rule
 from gate.rules.templates import expand
 from gate.rules.tool import Answer, ToolSpec, Trust
@@ -293,6 +293,10 @@ def gated_holders(
     held = holders(paths, inside) if inside else ()
     if held:
         yield from _gated_under(policy, Readers([spec], readers.args), held, channel, matches)
+    both = tuple(rule for rule in policy.rules if held and is_about_both(rule, spec))
+    for path in paths if both else ():  # each in what it lies in itself
+        alone = Readers([spec], readers.args, (path,))
+        yield from _gated_under(replace(policy, rules=both), alone, holders([path], inside), channel, matches)
 
 
 def holder_readers(readers: Readers) -> list[ToolSpec]:

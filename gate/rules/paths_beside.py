@@ -25,6 +25,7 @@ def args_beside(
     targets = tools[0].recipe.targets or Targets()
     given = [args, *with_nested_arguments(targets.nested, args)]
     said = [name for name in path_names(tools) if says_of(rule.schema, steps_to(name)[0])]
+    said += [PATH] if rule.texts and PATH not in said else []  # its words may be about a file
     free = [name for name in said if steps_to(name)[0] not in args]
     reported = dict.fromkeys(form for path in found for form in (path, *forms_below(targets, path)))
     made = [*given[1:]]
@@ -34,6 +35,14 @@ def args_beside(
             return None
         made += [form for one in given for form in with_paths(one, names, some)]
     return made
+
+
+def is_about_both(rule: Rule, spec: ToolSpec) -> bool:
+    """Whether a rule is about what a file lies in, and about its path as well."""
+    inside = spec.recipe.targets.inside if spec.recipe.targets else ()
+    if not any(says_of(rule.schema, steps_to(name)[0]) for name in inside):
+        return False
+    return bool(rule.texts) or any(says_of(rule.schema, steps_to(name)[0]) for name in path_names([spec]))
 
 
 def other_forms(spec: ToolSpec, args: Mapping[str, Json], rule: Rule) -> Sequence[Json]:

@@ -449,3 +449,34 @@ async def test_a_draft_that_cannot_be_sent_is_not_quoted(tmp_path: Path, head: s
         said = await Asker(gate)("preview_send", sending={"draft_id": DRAFT})
         assert "Write it anew" in said
         assert "canary" not in said.lower()
+
+
+BOARD: dict[str, Any] = {"required": ["calendar"], "properties": {"calendar": {"const": "board"}}}
+NAMED: dict[str, Any] = {"path": {"pattern": "e1"}, **BOARD["properties"]}
+BOTH = {"required": [*NAMED], "properties": NAMED}
+
+
+@pytest.mark.parametrize("said", [{"texts": (r"e1\.ics$",), "schema": BOARD}, {"schema": BOTH}])
+async def test_a_rule_about_a_calendar_and_a_file_keeps_what_is_found_by_an_id_or_a_day(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    home = calendars(tmp_path)
+    (home / "board" / "e2.ics").write_text(event("Open", "24T14"))
+    async with calendar(home, timezone="UTC") as gate:
+        ask = Asker(gate, (Rule("closed", ("calendar.*",), deny=True, **said),))
+        for tool, args in (
+            ("get_event", {"event_id": "cfo@example.com"}),
+            ("list_events", {"start": "2026-11-24", "days": 1}),
+        ):
+            assert "closed" in await ask(tool, **args)
+            assert "CFO" in await Asker(gate)(tool, **args)
+        assert "Open" in await ask("get_event", event_id="open@example.com")
+
+
+async def test_a_rule_about_a_mailbox_and_a_file_keeps_a_mail_that_is_read_by_its_id(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    wanted = {"path": {"pattern": "HR/cur/"}, "mailbox": {"const": "HR"}}
+    rule = Rule("closed", ("email.*",), deny=True, schema={"required": [*wanted], "properties": wanted})
+    async with mailing(home) as gate:
+        assert "closed" in await Asker(gate, (rule,))("read_email", message_id=CLOSED_ID)
+        assert "closed" not in await Asker(gate)("read_email", message_id=CLOSED_ID)
