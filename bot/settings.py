@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from bot.config_file import DEFAULT, Config, read_config
 from bot.http_limits import HttpLimits
@@ -271,6 +272,10 @@ class _Reader:
         url = self.text("REDIS_URL")
         if url and not url.startswith(REDIS):
             self.problems.append(f"REDIS_URL must begin with {', '.join(REDIS[:-1])} or {REDIS[-1]}.")
+        elif url and not _has_whole_port(url):  # what the parser says of it may quote a password
+            self.problems.append(
+                "REDIS_URL has no number for its port. Write / and @ of a password as %2F and %40."
+            )
         return url or None
 
     def whole(self, name: str, default: int, most: int) -> int:
@@ -287,6 +292,13 @@ class _Reader:
         if not url.startswith(("https://", "http://")):
             self.problems.append(f"{name} must begin with https://, as in {default}.")
         return url.rstrip("/")
+
+
+def _has_whole_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 def make_key(path: Path) -> None:

@@ -457,3 +457,10 @@ def test_what_servers_may_take_of_the_model_is_set_in_the_file(tmp_path: Path) -
     config(tmp_path, "\nsampling_bounds: {requests: 0}")
     with pytest.raises(SettingsError, match=r"line 2.*“sampling_bounds.requests” must be a whole number"):
         Settings.load({}, tmp_path)
+
+
+def test_a_password_of_redis_with_a_slash_is_not_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as raised:
+        Settings.load({"REDIS_URL": "redis://:pwSE/CRET@127.0.0.1:9/0"}, tmp_path)
+    assert "%2F" in str(raised.value)
+    assert "pwSE" not in str(raised.value)
