@@ -451,12 +451,12 @@ async def test_a_draft_that_cannot_be_sent_is_not_quoted(tmp_path: Path, head: s
         assert "canary" not in said.lower()
 
 
-BOARD: dict[str, Any] = {"required": ["calendar"], "properties": {"calendar": {"const": "board"}}}
-NAMED: dict[str, Any] = {"path": {"pattern": "e1"}, **BOARD["properties"]}
-BOTH = {"required": [*NAMED], "properties": NAMED}
+IN_BOARD: dict[str, Any] = {"required": ["calendar"], "properties": {"calendar": {"const": "board"}}}
+IN_A_FILE: dict[str, Any] = {"path": {"pattern": "e1"}, **IN_BOARD["properties"]}
+OF_BOTH = {"required": [*IN_A_FILE], "properties": IN_A_FILE}
 
 
-@pytest.mark.parametrize("said", [{"texts": (r"e1\.ics$",), "schema": BOARD}, {"schema": BOTH}])
+@pytest.mark.parametrize("said", [{"texts": (r"e1\.ics$",), "schema": IN_BOARD}, {"schema": OF_BOTH}])
 async def test_a_rule_about_a_calendar_and_a_file_keeps_what_is_found_by_an_id_or_a_day(
     tmp_path: Path, said: dict[str, Any]
 ) -> None:
