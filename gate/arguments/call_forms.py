@@ -63,6 +63,7 @@ class CallForms:
     apart: FormsApart = field(default_factory=FormsApart)
     work: InsideWork = field(default_factory=InsideWork)
     rules: dict[int, TextsApart] = field(default_factory=dict)
+    bases: dict[int, tuple[Json, Sequence[Json]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, spec: ToolSpec, args: Json) -> CallForms:
@@ -93,8 +94,7 @@ class CallForms:
 
     def held_against(self, schema: Mapping[str, Json], spares_absolute: bool) -> Iterator[Json]:
         """Those that a rule with this schema sees, one of each kind that it tells apart."""
-        forms = self.forms if spares_absolute else self.every
-        yield from self.apart.longest_of_each(schema, (), forms)
+        yield from self._bases(schema, spares_absolute)
         if not self._are_too_many(schema, spares_absolute):
             yield from self._with_what_was_told(schema, spares_absolute)
 
@@ -103,8 +103,12 @@ class CallForms:
         return as_arguments(self.spec, bases, apart.firsts(self._told(spares_absolute)[0]))
 
     def _bases(self, schema: Json, spares_absolute: bool) -> Sequence[Json]:
-        """The forms beside whose other arguments paths are put, one of each kind that the schema tells apart."""
-        return self.apart.longest_of_each(schema, (), self.forms if spares_absolute else self.every)
+        """One form of each kind that the schema tells apart, beside whose other arguments paths are put as well."""
+        key = id(schema)  # which is kept, so that nothing else gets its id
+        if key not in self.bases:
+            forms = self.forms if spares_absolute else self.every
+            self.bases[key] = schema, self.apart.longest_of_each(schema, (), forms)
+        return self.bases[key][1]
 
     def _told(self, spares_absolute: bool) -> tuple[Sequence[str], Sequence[str]]:
         """What was reported, and the paths among the arguments, as such a rule sees them."""
@@ -202,7 +206,7 @@ class CallForms:
         if not forms:
             return None
         together = PathsTogether(self.spec.recipe.targets, given)
-        return replace(self, given=given, forms=forms, relative=relative, paths=together)
+        return replace(self, given=given, forms=forms, relative=relative, paths=together, bases={})
 
 
 def _requested_args(spec: ToolSpec, args: Json) -> list[Json]:
