@@ -304,6 +304,12 @@ def test_a_class_that_is_slow_to_compare_counts_for_the_time_that_it_takes(body:
     assert matches(f"^{body}+$", char * 9) is True
 
 
+def test_a_range_may_begin_with_any_character() -> None:
+    """To Python `,` is the number of a repetition."""
+    for first in range(0x7A):
+        assert matches(f"[\\x{first:02x}-z]", "y") is True
+
+
 def test_keys_that_match_a_pattern_are_known() -> None:
     schema = {"properties": {"a": {}}, "patternProperties": {"^n_": {}}, "additionalProperties": False}
     assert [p.path for p in problems(schema, {"a": 1, "n_b": 2, "c": 3, "d": 4})] == [("c",), ("d",)]

@@ -54,10 +54,8 @@ MOST_TOGETHER = 3  # patterns that take as long as one may, which are searched i
 MAX_COMPARED = 50  # branches of a choice: among more, any may match where another does
 TRY = 8  # comparing a character is this much faster than trying another way
 GROUP_TRY = 24  # the same for a round of a group
-MAPPED, PER_UNMAPPED = (
-    0xFFFF,
-    4,
-)  # up to where `re` makes a map of a class; comparisons for each member beyond
+# Up to where `re` makes a map of a class, and comparisons for each member beyond
+LAST_MAPPED, PER_UNMAPPED = 0xFFFF, 4
 STEPS_PER_WORK = 24  # comparisons in the time that one character of PATTERN_WORK stands for
 CODES = {constants.LITERAL, constants.RANGE}
 SEPARATORS = {*range(9, 14), *(code for code in range(0x20, 0x7F) if not chr(code).isalpha())}
@@ -301,7 +299,7 @@ def _comparisons(kind: Any, value: Any) -> int:
     """How many of them one character takes: what a class has beyond its map is compared one by one
     (`_optimize_charset` in CPython's Lib/re/_compiler.py)."""
     ends = (code[1] if op is constants.RANGE else code for op, code in _members(kind, value) if op in CODES)
-    return 1 + PER_UNMAPPED * sum(end > MAPPED for end in ends) if kind is constants.IN else 1
+    return 1 + PER_UNMAPPED * sum(end > LAST_MAPPED for end in ends) if kind is constants.IN else 1
 
 
 class _Cost(NamedTuple):
