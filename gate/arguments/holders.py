@@ -42,6 +42,14 @@ def holders(paths: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
     return holder_forms(name for path in paths for name in _holders(path, inside))
 
 
+def lying_together(paths: Iterable[str], inside: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
+    """These files by what they lie in."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for path in paths:
+        found.setdefault(holders([path], inside), []).append(path)
+    return found
+
+
 def holder_forms(names: Iterable[str]) -> tuple[str, ...]:
     """These names as written, and in either case."""
     names = dict.fromkeys(names)

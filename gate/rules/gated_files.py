@@ -23,6 +23,7 @@ from gate.arguments.holders import (
     holders,
     in_any_letters,
     lie_in_too_much,
+    lying_together,
     seen_forms,
 )
 from gate.arguments.identifiers import Ids, fold
@@ -293,10 +294,9 @@ def gated_holders(
     held = holders(paths, inside) if inside else ()
     if held:
         yield from _gated_under(policy, Readers([spec], readers.args), held, channel, matches)
-    both = tuple(rule for rule in policy.rules if held and is_about_both(rule, spec))
-    for path in paths if both else ():  # each in what it lies in itself
-        alone = Readers([spec], readers.args, (path,))
-        yield from _gated_under(replace(policy, rules=both), alone, holders([path], inside), channel, matches)
+    both = replace(policy, rules=tuple(one for one in policy.rules if held and is_about_both(one, spec)))
+    for names, found in lying_together(paths if both.rules else (), inside).items():
+        yield from _gated_under(both, Readers([spec], readers.args, found), names, channel, matches)
 
 
 def holder_readers(readers: Readers) -> list[ToolSpec]:
