@@ -194,9 +194,8 @@ def _definition(spec: ToolSpec, known: Mapping[tuple[str, str], Pin]) -> str:
     hints = {name: value for name, value in asdict(spec.hints).items() if value is not None}
     told = {"title": spec.title, "hints": hints, "arguments": spec.schema, "result": spec.output_schema}
     body = json.dumps({**told, "metadata": spec.meta}, indent=2, ensure_ascii=True)
-    described = textwrap.indent(
-        spec.description, "    ", lambda line: True
-    )  # else it may look like another tool
+    # A line of it that stands at the edge may look like another tool.
+    described = textwrap.indent(spec.description, "    ", lambda line: True)
     return visible(f"== {spec.full_name} ({word})\n{described}\n{body}\n{spec.definition}")
 
 

@@ -230,5 +230,12 @@ class _CatalogueBuilder:
         if not (spec.unread and spec.own_recipe):
             return spec
         own = spec.recipe
-        kept = Recipe(cls=own.cls, risk=own.risk, raises=own.raises, ids=own.ids, any_case=own.any_case)
-        return replace(spec, recipe=replace(kept, nested=own.nested))
+        kept = Recipe(
+            cls=own.cls,
+            risk=own.risk,
+            raises=own.raises,
+            ids=own.ids,
+            any_case=own.any_case,
+            nested=own.nested,
+        )
+        return replace(spec, recipe=kept)

@@ -106,7 +106,7 @@ class WatchedTransport:
         default_factory=dict
     )  # tool name -> why the SDK would refuse the listing
     listed_names: set[str] = field(default_factory=set)  # the names of the other tools
-    listed: ListingSize = field(default_factory=ListingSize)
+    listing_size: ListingSize = field(default_factory=ListingSize)
     list_changes: int = 0  # notifications that the tools changed; the SDK reports them later, in a task
     calls: dict[RequestId, CallTrace] = field(default_factory=dict)
     # The server's requests that wait for our answer.
@@ -193,7 +193,7 @@ class WatchedTransport:
         """Count the tools of a new listing."""
         self.rejected.clear()
         self.listed_names.clear()
-        self.listed = ListingSize()
+        self.listing_size = ListingSize()
 
     def admit(self, item: Item) -> bool:
         """Whether a message is passed to the SDK. A notification that is invalid or has too many values is not. Each
@@ -228,7 +228,7 @@ class WatchedTransport:
         one invalid tool would cost the whole listing."""
         name = tool.get("name") if isinstance(tool, dict) else None
         name = name[:MAX_NAME] if isinstance(name, str) and name else "a tool without a name"
-        if why := self.listed.too_large_with(tool):
+        if why := self.listing_size.too_large_with(tool):
             self.rejected[name] = why
             return False
         page = {"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
