@@ -186,9 +186,10 @@ async def record_maker(tx: Tx, action: Action) -> None:
 
 async def record_proposed(tx: Tx, action: Action) -> None:
     """Put on the record that it is proposed: for its requester, by the API token that is behind it, if any. That token
-    may know of it as it may of its task; of a step it learns by its task, which may withhold what it gave."""
-    token = await token_behind(tx, action.task, action.turn, action.renews)
-    if token and not action.task:
+    learns of a step by its task, which may withhold what it gave; of what is asked again once that is over, nothing."""
+    after_task = action.renews and action.turn and not action.task
+    token = "" if after_task else await token_behind(tx, action.task, action.turn, action.renews)
+    if token and not (action.task or action.turn):
         await tx.record_token(token, action.id)
     await record_maker(tx, action)
     tx.audit(audit_entry("proposed", action, action.requester, note=logged_reason(action), token=token))

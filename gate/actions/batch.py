@@ -18,7 +18,8 @@ from gate.actions.button_press import (
 )
 from gate.actions.claim_click import NOT_OUR_CARD, POSTED_CHECK_SECONDS, POSTED_CHECKS, confirm
 from gate.actions.preview import policy_decision
-from gate.arguments.canonical_targets import Targets, judged_texts
+from gate.arguments.declared_targets import Targets
+from gate.arguments.target_texts import judged_texts
 from gate.arguments.unicode_safety import quoted
 from gate.rules import batch_receipt, jobs
 from gate.rules.action import OWN_CARD, Action, Json, Ref, Session, Verdict

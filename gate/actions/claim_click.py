@@ -32,7 +32,7 @@ from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.canonical_json import stored_args
 from gate.rules.messages import PART
 from gate.rules.permissions import Verb, has_enough_votes
-from gate.rules.policy import made_private
+from gate.rules.policy import made_private, with_risk
 from gate.rules.ports import Stale, Tx, Unavailable, World
 from gate.rules.receipt import intact
 from gate.rules.rule_changes import needs_new_yes
@@ -160,11 +160,20 @@ def decision_for(
 ) -> Decision:
     """As `policy_decision`, on these arguments for an action, whose risk does not fall and which stays private, or
     becomes it with what is read for its preview; of an undo, as it was asked for."""
-    channel = action.session.channel
-    decision = policy_decision(world, spec, args, channel, capture, action.risk)
+    return decision_on(
+        world, action, spec, args, policy_decision(world, spec, args, action.session.channel, capture)
+    )
+
+
+def decision_on(
+    world: World, action: Action, spec: ToolSpec, args: Mapping[str, Json], told: Decision
+) -> Decision:
+    """The same where the policy has `told` of this call already what it says."""
+    decision = with_risk(told, action.risk)
     if action.undoes:
         decision = decision_on_undo(decision, action.proposal.decision)
-    return made_private(decision, action.private or reads_in_private(world, spec, args, channel))
+    private = action.private or reads_in_private(world, spec, args, action.session.channel)
+    return made_private(decision, private)
 
 
 def rules_unchanged(world: World, action: Action) -> bool:

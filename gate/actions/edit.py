@@ -26,13 +26,14 @@ from gate.actions.button_press import (
     load_action,
     mark_message_handled,
 )
-from gate.actions.claim_click import decision_for, decision_now, expire, notify_ended
+from gate.actions.claim_click import decision_for, decision_now, decision_on, expire, notify_ended
+from gate.actions.loop_time import counted, own_turn, yield_loop
 from gate.actions.prepare import as_sentence
-from gate.actions.preview import PreviewResult, make_preview
+from gate.actions.preview import PreviewResult, make_preview, policy_decision
 from gate.actions.review_log import action_review_name, announce_action_review
 from gate.actions.sampling_records import sampling_for, sampling_subject
 from gate.actions.undo_drift import look_for_drift, shown_with_drift
-from gate.actions.words_of_tokens import count_words_of_token
+from gate.actions.words_of_tokens import count_words_of_token, told_to_token
 from gate.arguments.unicode_safety import quoted
 from gate.rules import jobs
 from gate.rules.action import Action, CallClass, Json, Resolution, Verdict
@@ -96,6 +97,12 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressR
 
     Raises Unavailable: then nothing changed.
     """
+    with jobs.for_owner(jobs.OWNER.get() or press.user):  # a form of Slack is submitted in nobody's name
+        return await _submit(world, press, args)
+
+
+@counted
+async def _submit(world: World, press: Press, args: Mapping[str, Json]) -> PressResult | InvalidAnswer:
     found = await edit_form(world, press)
     if isinstance(found, PressResult):
         return found
@@ -111,6 +118,7 @@ async def submit(world: World, press: Press, args: Mapping[str, Json]) -> PressR
         return InvalidAnswer(problems)
     if dict(args) == found.args:
         return PressResult(True, "unchanged", "Nothing was changed.", action)
+    await yield_loop(world)
     return await _replace(world, press, found, dict(args))
 
 
@@ -120,6 +128,7 @@ async def _replace(world: World, press: Press, found: EditForm, args: dict[str, 
     # A read asks nobody, unless it is reviewed.
     if decision.verdict is Verdict.DENY or (decision.verdict is Verdict.RUN and not action.review):
         return PressResult(False, "denied", as_sentence(decision.reason), action)
+    await yield_loop(world)
     before = {path: text_of(value) for path, value in leaves(found.args)}
     seen = PreviewResult(
         args, {}, replace(failed_preview(spec, args, PREVIEW_PENDING), facts=facts(args, (), before))
@@ -128,6 +137,8 @@ async def _replace(world: World, press: Press, found: EditForm, args: dict[str, 
         action.proposal.source,
         at=await world.ledger.now(),
         edited_by=press.user,
+        instructed=action.proposal.source.instructed
+        | await told_to_token(world, action.session.team, action.requester),
         proposed=action.proposed or action.args.decode("ascii"),
     )
     version = next_version(world, spec, action, make_proposal(world, spec, seen, decision, source))
@@ -146,9 +157,11 @@ async def _replace(world: World, press: Press, found: EditForm, args: dict[str, 
     return PressResult(True, "edited", action=changed)
 
 
+@counted
 async def refresh_preview(world: World, action_id: str, version: int) -> None:
     """Look again and show a version that can be confirmed, with a full time to live."""
-    action = await world.ledger.action(action_id)
+    async with own_turn(world):
+        action = await world.ledger.action(action_id)
     if action is None or action.state is not State.PREPARED or action.version != version:
         return
     spec = world.tools.find(action.server, action.tool)
@@ -159,7 +172,9 @@ async def refresh_preview(world: World, action_id: str, version: int) -> None:
     old = {f.label: before.get(f.label, f.value) for f in action.preview.facts} if before else None
     with sampling_for(world, await sampling_subject(world, action)):
         seen = await make_preview(world, spec, args, action.session.channel, old)
-    decision = made_private(decision_for(world, spec, action, seen.args, seen.capture), seen.private)
+    await yield_loop(world)
+    told = seen.decision or policy_decision(world, spec, seen.args, action.session.channel, seen.capture)
+    decision = made_private(decision_on(world, action, spec, seen.args, told), seen.private)
     if action.undoes:
         original = await world.ledger.action(action.undoes)
         if original:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from gate.actions.action_versions import audit_entry, logged_result, update_cards
@@ -14,6 +15,7 @@ from gate.actions.execution_claim import HeldClaim, NotClaimed, claim, grant_not
 from gate.actions.follow import begin_following
 from gate.actions.gated_results import REVIEWED, MadeCall, without_gated_files
 from gate.actions.grant_consent import grant_withdrawn_reason
+from gate.actions.loop_time import counted
 from gate.actions.prepare import as_sentence
 from gate.actions.preview import PreviewReadFailed, run_capture
 from gate.actions.review_log import (
@@ -22,7 +24,7 @@ from gate.actions.review_log import (
     names_in_plan,
     result_review_name,
 )
-from gate.actions.sampling_records import sampling_for, sampling_subject
+from gate.actions.sampling_records import not_sampling, sampling_for, sampling_subject
 from gate.actions.server_questions import answered_in_thread, subject_of_action
 from gate.actions.undo import inverse_of, undo_kind, undo_refusal
 from gate.actions.undo_drift import drift_refusal
@@ -84,6 +86,7 @@ STORE_RETRY_SECONDS = (
 )  # seconds between tries to write down a result; the last repeats
 
 
+@counted
 async def execute(world: World, action_id: str) -> None:
     """Run an approved action. Safe to repeat: only the holder of a fresh claim ever calls the tool."""
     action, votes = await world.ledger.voted(action_id) or (None, ())
@@ -106,7 +109,7 @@ async def _execute(world: World, action: Action, votes: Sequence[Vote], withheld
         return
     begun, task, held = claimed
     outcome = await held.outcome(_call(world, begun, held, withheld))
-    await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task))
+    await _retry_until_stored(world, lambda: record_outcome(world, begun, outcome, task, withheld))
 
 
 async def _refusal_reason(world: World, action: Action, votes: Sequence[Vote]) -> str:
@@ -195,7 +198,8 @@ async def _call(world: World, action: Action, held: HeldClaim, withheld: bool) -
     started = world.clock.now()
     try:
         await world.tools.declared(action.server, action.tool)
-        with answered_in_thread(world, subject_of_action(action, withheld)), guarded_by(held):
+        asking = answered_in_thread(world, subject_of_action(action, withheld))
+        with asking, guarded_by(held), _as_its_look(world, action, withheld):
             answer: Answer = await world.tools.call(
                 action.server, action.tool, action.args, world.limits.call, action.definition
             )
@@ -207,6 +211,12 @@ async def _call(world: World, action: Action, held: HeldClaim, withheld: bool) -
         outcome = Outcome("unknown", str(error))
     ended = world.clock.now()
     return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
+
+
+def _as_its_look(world: World, action: Action, withheld: bool) -> AbstractContextManager[None]:
+    """No model is asked where none was for the card: what is made would be another thing than what was shown."""
+    spec = world.tools.find(action.server, action.tool)
+    return not_sampling() if withheld and spec is not None and spec.recipe.capture else nullcontext()
 
 
 async def _without_unreviewed_words(world: World, action: Action, outcome: Outcome) -> Outcome:
@@ -232,21 +242,23 @@ async def _told(world: World, action: Action, answer: Answer) -> Answer:
     return told if spec.recipe.cls is CallClass.READ else replace(told, is_error=answer.is_error)
 
 
-async def record_outcome(world: World, action: Action, outcome: Outcome, task: Task | None) -> None:
+async def record_outcome(
+    world: World, action: Action, outcome: Outcome, task: Task | None, withheld: bool
+) -> None:
     """Result, undo entry and audit row in one transaction, of an action as it was claimed. A late truth replaces
-    `unknown`. `task`: as it stood then; whoever goes on with it sees when that has changed."""
-    spec = world.tools.find(action.server, action.tool)
+    `unknown`. `task`: as it stood then; whoever goes on with it sees when that has changed. `withheld`: as
+    `review_log.withholds_words` says."""
     outcome = await _without_unreviewed_words(world, action, outcome)
     try:
         async with world.ledger.begin() as tx:
-            return notify_ended(tx, await store_outcome(tx, world, action, outcome, spec), task)
+            return notify_ended(tx, await store_outcome(tx, world, action, outcome, withheld), task)
     except Stale as stale:  # its claim was renewed, it was judged to be lost, or this is written already
         now = stale.action
     if now is None or now.claim is None or action.claim is None or now.claim.token != action.claim.token:
         return
     if now.state is State.EXECUTING or (now.state is State.UNKNOWN and outcome.kind != "unknown"):
         async with world.ledger.begin() as tx:
-            notify_ended(tx, await store_outcome(tx, world, now, outcome, spec))
+            notify_ended(tx, await store_outcome(tx, world, now, outcome, withheld))
     elif outcome.kind != "unknown" and now.outcome is not None and now.outcome.at != outcome.at:
         await _record_late(world, now, outcome)
 
@@ -263,10 +275,9 @@ async def _record_late(world: World, action: Action, outcome: Outcome) -> None:
         update_cards(tx, moved)
 
 
-async def store_outcome(
-    tx: Tx, world: World, action: Action, outcome: Outcome, spec: ToolSpec | None
-) -> Action:
+async def store_outcome(tx: Tx, world: World, action: Action, outcome: Outcome, withheld: bool) -> Action:
     """Move an action to its end and write it down. Who calls this lets `notify_ended` ask for what follows."""
+    spec = world.tools.find(action.server, action.tool)
     told = told_outcome(action, outcome)
     begun = action.claim.until if action.claim else action.created_at  # by the database's clock
     inverse = inverse_of(spec, action, outcome, begun) if outcome.kind == "success" and spec else None
@@ -279,7 +290,7 @@ async def store_outcome(
         result_review=ResultReview(awaits=held),
         undo=Undo(inverse=inverse, open=bar),
     )
-    tx.audit(outcome_entry(moved, told))
+    tx.audit(outcome_entry(moved, told, withheld))
     await announce_review(tx, moved)
     outside = spec is not None and returns_outside_content(spec) and outcome.kind != "not_sent"
     if outside or spec is None or not adds_no_words(spec, moved.args, outcome):
@@ -293,13 +304,15 @@ async def store_outcome(
     return moved
 
 
-def outcome_entry(action: Action, outcome: Outcome) -> Entry:
-    """The audit entry of a result."""
+def outcome_entry(action: Action, outcome: Outcome, withheld: bool = False) -> Entry:
+    """The audit entry of a result. `withheld`: what came of it is not kept, also where a step's task waits for a
+    review of it."""
+    unkept = action.under_review or (withheld and not is_confidential(action))
     return audit_entry(
         action.state,
         action,
         action.decided_by,
-        result="" if action.under_review else logged_result(outcome.text, is_confidential(action)),
+        result="" if unkept else logged_result(outcome.text, is_confidential(action)),
         status="success" if outcome.kind == "success" else "error",
         outcome=outcome.kind,
         user_confirmed=not action.grant,

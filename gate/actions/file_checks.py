@@ -8,21 +8,21 @@ from datetime import timedelta
 from itertools import chain
 from typing import TypeVar
 
-from gate.arguments.canonical_targets import Targets
+from gate.actions.loop_time import own_turn, yield_loop
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import Json
 from gate.rules.gated_files import (
     Gated,
     Readers,
     file_readers,
-    found_holders,
     gated_files,
     gated_holders,
     gated_named_holders,
     gated_words,
 )
-from gate.rules.jobs import OWNER, person_of
 from gate.rules.policy import Matches, Policy, matching_rules
 from gate.rules.ports import World
+from gate.rules.result_targets import found_holders
 from gate.rules.tool import ToolSpec
 
 SLICE = timedelta(seconds=0.02)  # of such work in one turn of the loop
@@ -96,11 +96,11 @@ async def told_gated(
 
 async def in_slices(world: World, work: Iterable[_T | None]) -> list[_T]:
     """What this work gives, other than None. Other work has its turn after each slice of it, also where much of this
-    kind is under way, of which each person has one slice after the other."""
+    kind is under way, of which each person has one slice after the other, and none while they have used up their share
+    of the loop's time."""
     found, left, ended = list[_T](), iter(work), False
-    whose = f"slices of {person_of(OWNER.get())}"
     while not ended:
-        async with world.judging.own(whose), world.judging.slice:  # held until the next turn
+        async with own_turn(world), world.judging.slice:  # held until the next turn
             begun, ended = world.clock.now(), True
             for one in left:
                 if one is not None:
@@ -108,5 +108,5 @@ async def in_slices(world: World, work: Iterable[_T | None]) -> list[_T]:
                 if abs(world.clock.now() - begun) > SLICE:
                     ended = False
                     break
-            await world.clock.sleep(0)
+            await yield_loop(world)
     return found

@@ -14,25 +14,14 @@ from gate.actions.file_checks import (
     rules_beyond,
     told_gated,
 )
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.arguments.identifiers import fold
 from gate.rules.action import Json
-from gate.rules.gated_files import (
-    Gated,
-    Readers,
-    TooManyFiles,
-    file_readers,
-    found_in_answer,
-    holder_readers,
-    is_only_private,
-    names_asked,
-    not_asked_by_word,
-    not_asked_for,
-    told_files,
-    told_folders,
-)
+from gate.rules.asked_names import names_asked, not_asked_by_word, not_asked_for
+from gate.rules.gated_files import Gated, Readers, TooManyFiles, file_readers, holder_readers, is_only_private
 from gate.rules.policy import matching_rules
 from gate.rules.ports import World
+from gate.rules.result_targets import found_in_answer, told_files, told_folders
 from gate.rules.reviews import Phase
 from gate.rules.templates import TemplateError
 from gate.rules.tool import Answer, ToolSpec
@@ -53,6 +42,10 @@ GATED_FILE = (
 GATED_NAME = (
     "This holds what is in {path}, which the rule “{rule}” of the policy keeps from being read at once, so nothing of "
     "it is given. Ask for {path} by its name, or for something else."
+)
+GATED_WORDS = (
+    "This holds words that the rule “{rule}” of the policy keeps from being read at once, so nothing of it is given. "
+    "Ask for something else."
 )
 REVIEWED = (
     "What was said of that is told to nobody: it may quote what this gives, and that is to be reviewed first."
@@ -96,7 +89,7 @@ async def _refusal(world: World, call: MadeCall, answer: Answer) -> str:
         return ""
     if not answer.is_error and (refusal := await _told_too_much(world, call, targets, answer)):
         return refusal
-    if not (targets.found or targets.found_in):
+    if not (targets.found or targets.found_in or targets.words):
         return ""
     try:
         paths = found_in_answer(targets, call.args, answer)
@@ -114,7 +107,8 @@ async def _refusal(world: World, call: MadeCall, answer: Answer) -> str:
     if not gated:
         return ""
     path, rule = gated[0]
-    said = GATED_FILE if path in paths else GATED_NAME
+    named = GATED_NAME if path or targets.found_in else GATED_WORDS
+    said = GATED_FILE if path in paths else named
     return said.format(path=path or "an entry without a name", rule=rule.name)
 
 
@@ -169,7 +163,11 @@ def _not_for_one_alone(world: World, call: MadeCall, gated: Sequence[Gated]) -> 
 async def _told_too_much(world: World, call: MadeCall, targets: Targets, answer: Answer) -> str:
     """Why an answer is not given that lists what is in a folder, tells of the content of files without giving it, or is
     too long to name what its content lies in; "" where it may be. It names none of them."""
-    if targets.found_in and not isinstance(answer.structured, dict) and _may_lie_in_gated(world, call):
+    if (
+        (targets.found_in or targets.words)
+        and not isinstance(answer.structured, dict)
+        and _may_lie_in_gated(world, call)
+    ):
         return UNCHECKED
     if not (targets.told or targets.listed):
         return ""

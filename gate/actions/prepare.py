@@ -20,11 +20,12 @@ from gate.actions.action_versions import (
 from gate.actions.claim_click import drop_lease
 from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.grant_consent import approve_by_grant, with_grant_refusal
-from gate.actions.preview import NOT_QUOTED, PreviewResult, make_preview, policy_decision
+from gate.actions.loop_time import counted
+from gate.actions.preview import NOT_QUOTED, PreviewResult, decision_in_turn, make_preview, policy_decision
 from gate.actions.review_log import announce_action_review, announce_review
 from gate.actions.sampling_records import SamplingSubject, sampling_for
 from gate.actions.server_questions import QuestionSubject, answered_in_thread
-from gate.arguments.canonical_targets import with_canonical_paths
+from gate.arguments.canonical_paths import with_canonical_paths
 from gate.rules.action import (
     OWN_CARD,
     Action,
@@ -125,15 +126,13 @@ Write = Callable[[World, Action], Awaitable[Action | None]]
 Keep = Callable[[Tx, Answered], Awaitable[None]]
 
 
+@counted
 async def prepare(
     world: World, asked: CallRequest, write: Write | None = None, keep: Keep | None = None
 ) -> Prepared | Refused | Answered:
     """Validate the arguments, ask the policy, make the preview and the receipt, write the lease, store the action.
-    Safe to repeat.
-
-    `write` may write it down in another way than to wait for its person; `keep` is for a read that is answered.
-    Raises Unavailable when a store is out of reach, nothing is pending then; and what these raise.
-    """
+    Safe to repeat. `write` may write it down in another way than to wait for its person; `keep` is for a read that is
+    answered. Raises Unavailable when a store is out of reach, nothing is pending then; and what these raise."""
     found = await check_call(world, asked)
     name = f"{asked.call.server}.{asked.call.tool}"
     runs = isinstance(found, CheckedCall) and found.decision.verdict is Verdict.RUN
@@ -181,7 +180,7 @@ async def check_call(world: World, asked: CallRequest) -> CheckedCall | Refused:
         unfit = DO_NOT_FIT.format(tool=name) if asked.private else str(error)
         return Refused(name, (unfit,), private=asked.private)
     asked = replace(asked, call=replace(call, args=with_canonical_paths(spec.recipe.targets, call.args)))
-    decision = policy_decision(world, spec, asked.call.args, asked.session.channel, asked=call.risk)
+    decision = await decision_in_turn(world, spec, asked.call.args, asked.session.channel, call.risk)
     decision = made_private(decision, asked.private)
     why = await _why_not(world, asked, spec, decision)
     return Refused(name, why, private=decision.private) if why else CheckedCall(asked, spec, decision)
@@ -373,6 +372,7 @@ async def execute_read(
     held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
     outcome = Outcome("success", answer.text, answer.structured, took, world.clock.now())
     waiting = await _read_under_review(world, asked, spec, decision, (held, outcome)) if held else None
+    is_kept = waiting is None and (not subject.withheld or decision.private or decision.secret)
     entry = Entry(
         event="read",
         session=asked.session.key,
@@ -380,7 +380,7 @@ async def execute_read(
         action=asked.id,
         tool=spec.full_name,
         arguments=canonical(asked.call.args).decode(),
-        result=logged_result(answer.text, decision.private or decision.secret) if waiting is None else "",
+        result=logged_result(answer.text, decision.private or decision.secret) if is_kept else "",
         status="error" if answer.is_error else "success",
         outcome=READ_ALONE if decision.private else "error" if answer.is_error else "read",
         execution_ms=took,

@@ -8,11 +8,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from gate.actions.file_checks import found_gated, matching, named_gated
-from gate.arguments.canonical_targets import with_canonical_paths
+from gate.actions.loop_time import counted, own_turn, yield_loop
+from gate.actions.sampling_records import not_sampling
+from gate.arguments.canonical_paths import with_canonical_paths
 from gate.arguments.named_paths import names_of_others, names_of_paths
 from gate.rules.action import Decision, Json, Preview, Risk, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
-from gate.rules.gated_files import TooManyFiles, file_readers, found_in_answer, is_only_private
+from gate.rules.gated_files import TooManyFiles, file_readers, is_only_private
 from gate.rules.policy import decide
 from gate.rules.ports import World
 from gate.rules.previews import (
@@ -24,9 +26,9 @@ from gate.rules.previews import (
     failed_preview,
     text_of,
 )
-from gate.rules.resolved_recipes import with_reads
+from gate.rules.resolved_recipes import check_reads, reads_of_targets, with_reads
+from gate.rules.result_targets import found_in_answer
 from gate.rules.reviews import Phase
-from gate.rules.sampling import withholding
 from gate.rules.templates import TemplateError, expand, names
 from gate.rules.tool import Answer, OutcomeUnknown, Read, ServerUnavailable, ToolSpec
 
@@ -95,6 +97,15 @@ def policy_decision(
     return decide(world.policy, spec, args, channel, matching(world), asked)
 
 
+@counted
+async def decision_in_turn(
+    world: World, spec: ToolSpec, args: Json, channel: str, asked: Risk | None = None
+) -> Decision:
+    """The policy's decision on this call, once the person for whom it is made has a turn."""
+    async with own_turn(world):
+        return policy_decision(world, spec, args, channel, asked=asked)
+
+
 async def make_preview(
     world: World,
     spec: ToolSpec,
@@ -113,8 +124,10 @@ async def make_preview(
         capture = read.found
         bound = bound | _bind(spec, bound, capture)
         _validate_args(world, spec, bound)
+        await yield_loop(world)
         decision = decided if decided and _adds_nothing(spec) else None
         decision = decision or policy_decision(world, spec, bound, channel, capture)
+        await yield_loop(world)
         make = build_without_reads if read.reviewed else build_covered if read.covered else build
         shown = make(spec, bound, capture, before)
         if decision.secret:
@@ -172,6 +185,7 @@ async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], ch
     """
     found: dict[str, Json] = {}
     private = covered = reviewed = False
+    decisive = reads_of_targets(spec.recipe)
     for name, read in spec.recipe.capture.items():
         run = run_each if read.each else run_read
         try:
@@ -180,10 +194,15 @@ async def run_capture(world: World, spec: ToolSpec, args: Mapping[str, Json], ch
             if private or covered:  # it was given what is kept from others, and may quote it
                 raise PreviewReadFailed(NOT_QUOTED, private) from error
             raise
+        if one.found["error"] and not read.absent and name in decisive:
+            raise PreviewReadFailed(
+                NOT_QUOTED if one.covered else f"{spec.server} says: {one.found['text']}", one.private
+            )
         found[name] = one.found
         private |= one.private
         covered |= one.covered
         reviewed |= one.reviewed
+    check_reads(spec.recipe, found)
     return ReadResult(found, private, covered, reviewed)
 
 
@@ -230,7 +249,7 @@ async def run_read(
     kept = decision.private or decision.secret
     reviewed = any(world.policy.review(phase, spec.full_name) for phase in Phase)
     try:
-        with withholding() if kept or reviewed else nullcontext():
+        with not_sampling() if kept or reviewed else nullcontext():
             answer = await _answer(world, spec, read, args)
     except PreviewReadFailed as error:
         raise PreviewReadFailed(NOT_QUOTED if kept or reviewed else str(error), decision.private) from error
@@ -247,7 +266,7 @@ async def _kept_because_of_files(
     """Whether a read has given what is in a file that the policy has shown to whoever asked alone, and what is in one
     that it keeps from being read at once, or in some file that cannot be told."""
     targets = spec.recipe.targets
-    if not targets or not (targets.found or targets.found_in):
+    if not targets or not (targets.found or targets.found_in or targets.words):
         return False, False
     if answer.is_error and not isinstance(answer.structured, dict):
         return False, False

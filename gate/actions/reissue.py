@@ -38,7 +38,7 @@ async def reissue_by_press(world: World, press: Press) -> PressResult:
     if action.state is not State.EXPIRED:
         return already_decided(action)
     if action.undoes:  # a way back is asked for at what it takes back
-        return await undo.request_undo(world, replace(press, ref=Ref(action.undoes, 0, "")))
+        return await undo.request_undo(world, replace(press, ref=Ref(action.undoes, 0, "")), action)
     async with world.ledger.begin(world.limits.decision) as tx:
         tx.audit(audit_entry("asked_again", action, press.user))
         tx.enqueue(jobs.renew(action.id, press.user, world.ids.new()))

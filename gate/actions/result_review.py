@@ -39,11 +39,11 @@ async def approve(
     world: World, press: Press, edited: dict[str, Json] | None = None
 ) -> PressResult | InvalidAnswer:
     """Let the result out; `edited` is what is given in its place, and the true result stays on record: see
-    gate.reviews.one_result. By its requester; as it is, also by an admin. Raises Unavailable: then nothing changed."""
+    `gate.rules.reviews.one_result`. By its requester; as it is, also by an admin. Raises Unavailable: then nothing
+    changed."""
     if edited is None:
-        return await _record_decision(
-            world, press, ResultDecision(press.user, True, None, press.reason[:COMMENT])
-        )
+        as_it_is = ResultDecision(press.user, True, None, press.reason[:COMMENT])
+        return await _record_decision(world, press, as_it_is, CHANGE)
     action = await world.ledger.action(press.ref.id)
     unfit = (
         result_problem(world, edited, action.server, action.tool)
@@ -68,9 +68,8 @@ async def reject(world: World, press: Press) -> PressResult:
     )
 
 
-async def _record_decision(
-    world: World, press: Press, judged: ResultDecision, window: str = ""
-) -> PressResult:
+async def _record_decision(world: World, press: Press, judged: ResultDecision, window: str) -> PressResult:
+    """`window`: the kind of the window that it comes from, where it comes from one."""
     as_it_is = judged.kept and judged.revised is None
     action = await load_action(world, press, Verb.RELEASE if as_it_is else Verb.REVIEW)
     if isinstance(action, PressResult):

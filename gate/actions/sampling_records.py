@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.actions.file_checks import found_gated
 from gate.actions.review_log import withholds_words
@@ -14,13 +14,14 @@ from gate.rules.audit import Entry
 from gate.rules.gated_files import TooManyFiles
 from gate.rules.ports import Unavailable, World
 from gate.rules.previews import measured
-from gate.rules.sampling import NotSampled, Sampled, SamplingRecord, recorded_by
+from gate.rules.sampling import RECORD, NotSampled, Sampled, SamplingRecord, recorded_by
 
 EVENT = "sampled"
 KEPT_PROMPT, KEPT_ANSWER = 4000, 1000  # characters in the log
 UNCHECKED_SOURCE = (
     "it names more files, or odder names, than can be checked for those that are not read at once"
 )
+UNCONFIRMED = "what is read here is kept from models until somebody has confirmed it"
 GATED_SOURCE = "it would be given what is in {path}, which the rule “{rule}” keeps from being read at once"
 
 
@@ -57,6 +58,23 @@ def sampling_for(world: World, made_for: SamplingSubject) -> Iterator[None]:
         return await _gated_source(world, (server, tool), files, made_for.session.channel)
 
     with recorded_by(SamplingRecord(record, refusal)):
+        yield
+
+
+@contextmanager
+def not_sampling() -> Iterator[None]:
+    """Within it, no model is given what called tools ask it, nor is that kept: it may quote what nobody has confirmed
+    yet that it is read, or what others look at first."""
+    record = RECORD.get()
+    if record is None:
+        yield
+        return
+    write = record.write
+
+    async def refusal(*_: object) -> str:
+        return UNCONFIRMED
+
+    with recorded_by(SamplingRecord(lambda one: write(replace(one, withheld=True)), refusal)):
         yield
 
 

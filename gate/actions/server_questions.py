@@ -60,6 +60,10 @@ NO_ANSWER = "The answer could not be read."
 NO_THREAD = "nobody can be asked: this call has no thread in Slack in which a person waits for it"
 TOO_MANY = "{most} questions are all that one call may ask"
 BY_URL = "asks to open an address, which this client does not do"
+BY_SEVERAL = (
+    "asks one person in a call on which several people decide together; where its tool takes what it needs as an "
+    "argument, ask for the call anew with that"
+)
 REFUSED = "The server {server} asked something in the middle of a call that I declined: it {why}."
 NOT_NOW = "the question could not be recorded just now"
 
@@ -78,6 +82,7 @@ class QuestionSubject:
     is_read: bool = False
     private: bool = False
     withheld: bool = False  # the log keeps of its words their length and hash
+    by_several: bool = False  # several people decide on it, so that none of them answers alone
 
 
 def subject_of_action(action: Action, withheld: bool) -> QuestionSubject:
@@ -92,6 +97,7 @@ def subject_of_action(action: Action, withheld: bool) -> QuestionSubject:
         task=action.task,
         private=action.private,
         withheld=withheld,
+        by_several=action.approvers.needed > 1,
     )
 
 
@@ -120,6 +126,8 @@ def answered_in_thread(world: World, subject: QuestionSubject) -> Iterator[None]
 
 async def ask(world: World, subject: QuestionSubject, request: FormRequest) -> FormReply:
     """Put a question to the person and wait for the answer, for its time at most. Cancelled, it closes the question."""
+    if subject.by_several:
+        return await _refuse(world, subject, BY_SEVERAL, True)
     try:
         if request.url:
             raise NoForm(BY_URL)

@@ -46,7 +46,7 @@ from gate.rules.canonical_json import BadArguments, canonical, stored_args
 from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb
 from gate.rules.policy import made_private
-from gate.rules.ports import Stale, World
+from gate.rules.ports import Stale, Tx, World
 from gate.rules.previews import failed_preview, way_back
 from gate.rules.receipt import intact
 from gate.rules.resolved_recipes import is_told
@@ -93,8 +93,9 @@ def inverse_of(spec: ToolSpec, action: Action, outcome: Outcome, now: datetime) 
     )
 
 
-async def request_undo(world: World, press: Press) -> PressResult:
-    """Somebody pressed Undo. Writes the undo down with its approval; a run looks and goes on.
+async def request_undo(world: World, press: Press, expired: Action | None = None) -> PressResult:
+    """Somebody pressed Undo. Writes the undo down with its approval; a run looks and goes on. `expired`: the undo that
+    is asked again instead, which is no approval.
 
     Raises Unavailable: then nothing changed.
     """
@@ -122,14 +123,24 @@ async def request_undo(world: World, press: Press) -> PressResult:
             False, "asked", f"<@{there.requester}> is asked about it already, on a card.", there
         )
     made = _first_proposal(world, spec, action, own, now)
-    undo = with_receipt(world, spec, _first_version(action, undo_id, press.user, made))
+    first = _first_version(action, undo_id, press.user, made, expired.id if expired else "")
+    undo = with_receipt(world, spec, first)
     async with world.ledger.begin(world.limits.decision) as tx:
         stored = await tx.insert(undo)
         if stored.receipt == undo.receipt:
-            await tx.vote(Vote(undo.id, undo.version, press.user, True, now))
-            tx.audit(audit_entry("undo_asked", action, press.user, user_confirmed=True))
-            tx.enqueue(jobs.undo(undo.id))
-    return PressResult(True, "undoing", action=action)
+            await _record_asked(tx, undo, expired or action)
+    return PressResult(True, "renewing" if expired else "undoing", action=action)
+
+
+async def _record_asked(tx: Tx, undo: Action, about: Action) -> None:
+    """Put on the record that an undo is asked for, with the yes that this is. `about`: what it takes back, or the undo
+    that it asks again, which is no yes."""
+    if undo.renews:
+        tx.audit(audit_entry("asked_again", about, undo.requester))
+    else:
+        await tx.vote(Vote(undo.id, undo.version, undo.requester, True, undo.created_at))
+        tx.audit(audit_entry("undo_asked", about, undo.requester, user_confirmed=True))
+    tx.enqueue(jobs.undo(undo.id))
 
 
 def _decision_on_way_back(world: World, spec: ToolSpec, action: Action, back: Inverse) -> Decision:
@@ -159,7 +170,7 @@ def _first_proposal(world: World, spec: ToolSpec, action: Action, own: Decision,
     return make_proposal(world, spec, PreviewResult(args, {}, preview), own, Source(at=now))
 
 
-def _first_version(action: Action, undo_id: str, user: str, made: Proposal) -> Action:
+def _first_version(action: Action, undo_id: str, user: str, made: Proposal, renews: str) -> Action:
     return Action(
         id=undo_id,
         version=1,
@@ -168,7 +179,8 @@ def _first_version(action: Action, undo_id: str, user: str, made: Proposal) -> A
         session=action.session,
         requester=user,
         created_at=made.source.at,
-        origin=Origin(task=action.task, undoes=action.id),  # the task may be taking back all of it
+        # The task may be taking back all of it.
+        origin=Origin(task=action.task, undoes=action.id, renews=renews),
         proposal=made,
         receipt="",
     )
@@ -185,7 +197,8 @@ async def undo_slot(world: World, action: Action) -> tuple[str, Action | None]:
 
 
 async def run_undo(world: World, undo_id: str) -> None:
-    """Look at the target of an undo that was asked for: unchanged, it runs; changed, it is asked first."""
+    """Look at the target of an undo that was asked for: unchanged, it runs; changed, or asked again, it waits for a
+    person first."""
     undo = await world.ledger.action(undo_id)
     original = await world.ledger.action(undo.undoes) if undo else None
     if undo is None or original is None or original.inverse is None or undo.state is not State.PREPARED:
@@ -194,8 +207,9 @@ async def run_undo(world: World, undo_id: str) -> None:
         return  # it waits for a person by now; or nothing shows that anybody has asked for this
     if refusal := _misfit(world, undo) or await undo_refusal(world, undo):
         return await _call_off(world, undo, refusal)
-    if drift := await look_for_drift(world, undo, original):
-        return await _ask_about_drift(world, undo, original, drift)
+    drift = await look_for_drift(world, undo, original)
+    if drift or undo.renews:
+        return await _ask_first(world, undo, original, drift or Drift())
     try:
         async with world.ledger.begin() as tx:
             await approve(tx, undo, undo.requester)
@@ -256,8 +270,8 @@ def _misfit(world: World, undo: Action) -> str:
     return NO_LONGER_FITS.format(problem=certain) if certain else ""
 
 
-async def _ask_about_drift(world: World, undo: Action, original: Action, drift: Drift) -> None:
-    """The target changed: show what the undo would do now, and wait for a person."""
+async def _ask_first(world: World, undo: Action, original: Action, drift: Drift) -> None:
+    """Show what the undo would do now, and how its target changed, and wait for a person."""
     spec = world.tools.find(undo.server, undo.tool)
     if spec is None:
         return
@@ -274,7 +288,8 @@ async def _ask_about_drift(world: World, undo: Action, original: Action, drift: 
     try:
         async with world.ledger.begin() as tx:
             moved = await store_version(tx, undo, shown)
-            tx.audit(audit_entry("drifted", moved, "system", note=" ".join(drift.quietly)[:1000]))
+            event = "drifted" if drift.quietly else "proposed"
+            tx.audit(audit_entry(event, moved, "system", note=" ".join(drift.quietly)[:1000]))
             request_card(tx, moved)
     except (Stale, NoSuchArrow):
         return

@@ -11,10 +11,11 @@ from gate.rules.canonical_json import stored_args
 from gate.rules.ports import World
 from gate.rules.previews import target_of, text_of
 from gate.rules.templates import TemplateError, look_up
-from gate.rules.tool import Read
+from gate.rules.tool import Read, Trust
 from gate.rules.undo_privacy import has_held_words, preview_of_undo
 
 NOT_LOOKED = "I could not look whether it changed since"
+NEVER_LOOKED = "Nothing tells whether it changed since."
 TOOL_CHANGED = "The tool that takes it back has changed since."
 IS_UNDO = "no: this is an undo itself"
 
@@ -80,13 +81,13 @@ def _tool_drift(world: World, undo: Action) -> Drift | None:
 async def _target_drift(world: World, inverse: Inverse, channel: str) -> Drift | None:
     """None where it does not differ."""
     if not inverse.drift_tool:
-        return None
+        return None if _is_bundled(world, inverse) else Drift((NEVER_LOOKED,), (NEVER_LOOKED,), seen=False)
     try:
         read = Read(inverse.drift_tool, stored_args(inverse.drift_args))
         now = await run_read(world, inverse.server, read, {}, channel)
     except (PreviewReadFailed, TemplateError) as error:
         return Drift((f"{NOT_LOOKED}: {error}.",), (f"{NOT_LOOKED}.",), seen=False)
-    found = {key: _value_at(now.found, key) for key in inverse.drift_same}
+    found = {key: value_at(now.found, key) for key in inverse.drift_same}
     changed = {key: was for key, was in inverse.drift_same.items() if found[key] != was}
     notes = tuple(
         f"Changed since: {key} was {_abbreviated(was)}, is {_abbreviated(found[key])}."
@@ -98,6 +99,12 @@ async def _target_drift(world: World, inverse: Inverse, channel: str) -> Drift |
     return Drift(notes, quietly, found=found) if changed else None
 
 
+def _is_bundled(world: World, inverse: Inverse) -> bool:
+    """Whether the tool of a way back is ours, which itself refuses what has changed since."""
+    spec = world.tools.find(inverse.server, inverse.tool)
+    return spec is not None and spec.trust is Trust.BUNDLED
+
+
 def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
     """Whether what the read gave that looks for drift may not be told to everybody."""
     spec = world.tools.find(inverse.server, inverse.drift_tool)
@@ -105,7 +112,8 @@ def _is_kept_from_others(world: World, inverse: Inverse, channel: str) -> bool:
     return decision is None or decision.private or decision.secret
 
 
-def _value_at(read: Mapping[str, Json], path: str) -> Json:
+def value_at(read: Mapping[str, Json], path: str) -> Json:
+    """What a read has found at a path, as `text.sha`; None where there is nothing."""
     try:
         return look_up(path, read)
     except TemplateError:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from gate.rules import advisers
 from gate.rules.action import Session
 from gate.rules.grant_ports import WORDS_OF_OTHERS
-from gate.rules.ports import Tx
+from gate.rules.ports import Tx, World
+
+
+async def told_to_token(world: World, team: str, requester: str) -> frozenset[str]:
+    """Who but the requester has said something that the client of the API token behind this was told; nobody without a
+    token. What the client changes may be what they asked for. Raises Unavailable."""
+    if not world.ledger.token or not advisers.are_counted(world.policy):
+        return frozenset()
+    return await world.ledger.grants.said_to_token(world.ledger.token, team, requester) - {requester}
 
 
 async def count_words_of_token(tx: Tx, session: Session, *words: object) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from gate.arguments.change_words import LONGEST_WORD, MODES, acts, switches_a_change_on
+from gate.arguments.change_words import LONGEST_WORD, MODES, acts, readable, switches_a_change_on
 from gate.arguments.json_texts import pairs_of, parsed
+from gate.arguments.schema_defaults import with_defaults
 from gate.arguments.text_cache import Remembered
 from gate.arguments.tool_names import LONGEST, THINGS, words
 from gate.rules.action import Json
@@ -22,7 +23,10 @@ ACTION = frozenset(
 METHOD = frozenset({"method", "methods"})
 OF_HTTP = frozenset("api call http https override req request rest x".split())  # no method of payment
 KINDS_OF_METHOD = THINGS - {"merge"}  # `method: "transfer"`
-HTTP = frozenset({"delete", "patch", "post", "put"})
+HTTP = frozenset(
+    "acl bind delete label link lock mkactivity mkcalendar mkcol mkredirectref mkworkspace orderpatch patch post "
+    "proppatch put rebind unbind uncheckout unlink unlock update updateredirectref".split()
+)  # and of WebDAV, as registered with IANA
 NUMBERED = frozenset({"count", "id", "ids"})  # `operationId` names what is looked up
 # What holds data to look for or to show, whatever words these have
 SELECTING = frozenset(
@@ -68,7 +72,6 @@ SENT = frozenset("body content data payload values".split())
 ASKED = frozenset(
     "count describe fetch find get list lookup query retrieve search show".split()
 )  # among the choices for an action: it says what the tool does
-MOST_DEFAULTS = 1_000  # values, and characters of them
 FILTERS = re.compile(r"(?i)\bfilter")
 NAMED, VALUE = ("name", "key"), "value"
 OF_ACT = frozenset({"kind", "name", "type"})  # of an object that stands for an act: which one it is
@@ -76,27 +79,13 @@ OF_ACT = frozenset({"kind", "name", "type"})  # of an object that stands for an 
 
 def says_change(spec: ToolSpec, args: Json) -> str:
     """The name of the first argument that plainly says a change; "" where there is none. An argument that is left out
-    is what the schema says that it is then."""
-    given = parsed({**_defaults(spec.schema), **args}) if isinstance(args, Mapping) else parsed(args)
+    is what the schema says that it is then. Raises TooManyParts."""
+    given = parsed(with_defaults(spec.schema, args) if isinstance(args, Mapping) else args)
     call = _Call(spec, given)
     for name, value, outer in _fields(given):
         if switches_a_change_on(name, value) or (isinstance(value, str) and call.does(name, value, outer)):
             return name
     return ""
-
-
-def has_long_defaults(schema: Mapping[str, Json]) -> bool:
-    """Whether what a schema gives for arguments that are left out is more than is looked through. It is whenever a
-    server's tools are listed, all of them in one go."""
-    room, left = MOST_DEFAULTS, [*_defaults(schema).values()]
-    while left and room >= 0:
-        one = left.pop()
-        room -= 1 + (len(one) if isinstance(one, str) else 0)
-        if isinstance(one, Mapping):
-            left += [*one, *one.values()]
-        elif isinstance(one, list):
-            left += one
-    return room < 0
 
 
 def is_of_records(tool: frozenset[str]) -> bool:
@@ -188,16 +177,6 @@ def _is_looked_for(tool: frozenset[str], name: Sequence[str], done: frozenset[st
     return bool(tool & AUDITED) and done <= HAPPENING
 
 
-def _defaults(schema: Mapping[str, Json]) -> dict[str, Json]:
-    declared = schema.get("properties")
-    properties = declared if isinstance(declared, Mapping) else {}
-    return {
-        name: about["default"]
-        for name, about in properties.items()
-        if isinstance(about, Mapping) and "default" in about
-    }
-
-
 def _fields(value: Json) -> Iterator[tuple[str, Json, bool]]:
     """Each field at whatever depth, each item of its lists, but not what is in one that selects, and whether it is an
     argument itself. The type of an action counts as the action: `{"action": {"type": "delete"}}`."""
@@ -222,8 +201,10 @@ def _pairs(value: Json) -> Sequence[tuple[str, Json]] | None:
     named = pairs_of(value)
     if named is None:
         return None
-    called = next((item for name, item in named if name in NAMED and isinstance(item, str) and item), None)
-    return [(called if called and name == VALUE else name, item) for name, item in named]
+    called = next(
+        (item for name, item in named if name.lower() in NAMED and isinstance(item, str) and item), None
+    )
+    return [(called if called and name.lower() == VALUE else name, item) for name, item in named]
 
 
 @Remembered  # a list may have many items
@@ -250,7 +231,7 @@ def _modes(text: str) -> frozenset[str]:
 
 
 def _methods(text: str) -> frozenset[str]:
-    word = text.strip().lower()
+    word = readable(text).lower()
     if word in HTTP:
         return frozenset({word})
     return frozenset() if word in KINDS_OF_METHOD else acts(text)

@@ -6,6 +6,7 @@ them count, and where, is said here; docs/policy.md says it for people.
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import pairwise
 
 from gate.arguments.text_cache import Remembered
@@ -73,7 +74,7 @@ MODES = DESTROYING.union("append apply create execute insert update upsert write
     "clean",
     "format",
 }
-LONGEST_WORD = 100
+LONGEST_WORD, LONGEST_ACT = 100, 1_000
 NO = frozenset({"", "0", "false", "n", "never", "no", "none", "null", "off"})
 YES = frozenset({"true", "yes", "on"})
 
@@ -90,7 +91,7 @@ def switches_a_change_on(name: str, value: object) -> bool:
     alone = len(said) == 1 and said[0] in WITH_OBJECTS
     if isinstance(value, (dict, list)):
         return alone and bool(value)
-    return _is_on(value, alone) and _says_change(said)
+    return _is_on(value, alone or FILLING.issuperset(said[1:])) and _says_change(said)
 
 
 @Remembered
@@ -126,9 +127,18 @@ def _is_on(value: object, also_one: bool) -> bool:
     return value is True or (also_one and value == 1)
 
 
+def readable(text: str) -> str:
+    """What is seen of a text that names what is to be done: in plain letters, without blanks around it and without
+    characters that draw nothing."""
+    text = text.strip()[:LONGEST_ACT]
+    if text.isascii():
+        return text
+    return "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
+
+
 def acts(text: str) -> frozenset[str]:
     """The verbs by which a text that names what is to be done says a change; none where it reads."""
-    start = text[:LONGEST_WORD]
+    start = readable(text)
     said = words(start)
     if not said or only_reads(start):
         return frozenset()

@@ -7,12 +7,14 @@ without anything that a shell would interpret; and where an operator or a recipe
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from gate.arguments import tool_names
-from gate.arguments.change_arguments import has_long_defaults, says_change
+from gate.arguments.change_arguments import says_change
 from gate.arguments.form_count import too_many_forms
 from gate.arguments.json_texts import pairs_of, parsed
+from gate.arguments.schema_defaults import TooManyParts
 from gate.arguments.secret_files import ends_as_secret
 from gate.arguments.statements import DATABASE, PIPELINES, STATEMENTS, class_of_statements
 from gate.arguments.text_forms import path_variants
@@ -96,11 +98,18 @@ def class_of_words(spec: ToolSpec, args: Json) -> tuple[CallClass, str]:
         return CallClass.WRITE, ADDS_SOMETHING
     if cls is CallClass.READ and sends_something(words, args):
         return CallClass.WRITE, SENDS_SOMETHING
-    if cls is CallClass.READ and not runs and has_long_defaults(spec.schema):
-        return CallClass.WRITE, TOO_MUCH
-    if cls is CallClass.READ and not runs and (name := says_change(spec, args)):
-        return CallClass.WRITE, SAYS_CHANGE.format(name=name[:100])
+    if cls is CallClass.READ and not runs and (said := _said_change(spec, args)):
+        return CallClass.WRITE, said
     return cls, STATES_CHANGE
+
+
+def _said_change(spec: ToolSpec, args: Json) -> str:
+    """Why an argument, given or left out, says a change; "" where none does."""
+    try:
+        name = says_change(spec, args)
+    except TooManyParts:
+        return TOO_MUCH
+    return SAYS_CHANGE.format(name=name[:100]) if name else ""
 
 
 def too_much_to_judge(given: Json) -> bool:
@@ -168,16 +177,17 @@ def runs_commands(words: Sequence[str], schema: Mapping[str, Json], args: Json) 
 
 
 def _commands(schema: Mapping[str, Json], args: Json) -> Iterator[str]:
-    """The names of arguments that take a command. One with a fixed choice of words takes none. Names are compared by
-    their letters first, which is quick: all tools of a server have up to 150,000."""
+    """The names of arguments that take a command, in whatever capitals and wide letters. One with a fixed choice of
+    words takes none. All tools of a server have up to 150,000 names."""
     declared = schema.get("properties")
     properties = declared if isinstance(declared, Mapping) else {}
     for name in {*properties, *field_names(args)}:
-        if name.lower().replace("-", "").replace("_", "") not in COMMANDS_IN_LETTERS:
+        plain = name if name.isascii() else unicodedata.normalize("NFKC", name[:100])
+        if plain.lower().replace("-", "").replace("_", "") not in COMMANDS_IN_LETTERS:
             continue
         about = properties.get(name, {})
         chosen = isinstance(about, Mapping) and ("enum" in about or "const" in about)
-        if _plain_name(name) in COMMANDS and not chosen:
+        if not chosen:
             yield name
 
 
@@ -216,7 +226,8 @@ def is_harmless_command(words: Sequence[str], args: Json) -> bool:
     command = _command(words, args)
     if not 0 < len(command) <= MOST_WORDS or not _only_looks(command):
         return False
-    if too_many_forms([(word, path_variants) for word in command]):
+    targets = [(word, path_variants) for word in command]
+    if too_many_forms([(targets, len(targets))]):
         return False
     return not any(ends_as_secret(form) for word in command for form in (word, *path_variants(word)))
 

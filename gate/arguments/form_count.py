@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from gate.arguments.escapes import unescaped
@@ -58,12 +58,18 @@ def _forms_to_count(text: str, of: Forms) -> tuple[str, ...]:
     return (*plain_variants(text), *other_variants(text)) if of is text_variants else of(text)
 
 
-def too_many_forms(texts: Collection[tuple[str, Forms]], places: int = 0) -> bool:
+def too_many_forms(copied: Iterable[tuple[Collection[tuple[str, Forms]], int]]) -> bool:
     """Whether these texts, each with what gives its forms, have more of them, or stand for more names, than are looked
-    at for one call. They stand in so many places, or each in one. It stops counting there, so that it takes no longer
-    than what is looked at."""
-    count = FormCount(len(texts), max(0, places - len(texts)))
-    return any(count.is_over_with(text, of) for text, of in texts)
+    at for one call. Those that are copied together stand in so many places, or each in one. It stops counting there, so
+    that it takes no longer than what is looked at."""
+    count, seen = FormCount(0), set[tuple[str, Forms]]()
+    for texts, places in copied:
+        count.texts += len(texts)
+        count.repeats += max(0, places - len(texts))
+        if count.is_over or any(count.is_over_with(*one) for one in texts if one not in seen):
+            return True
+        seen.update(texts)
+    return False
 
 
 @dataclass(slots=True)
@@ -99,6 +105,11 @@ class FormCount:
         # A pattern has the names that it means as forms, too, which are not made before they are counted. Names of
         # fields recur in rows, so what is in several places takes less than it would.
         self.repeated = max(self.repeated, len(forms) // 3, MOST_MEANT if meant else 0)
+        return self.is_over
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is more than is done for one call, as far as it is counted."""
         copies = self.widest * self.texts + self.repeated * self.repeats
         return self.work + copies // COPIES > MOST_WORK_OF_A_CALL
 

@@ -9,13 +9,14 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from gate.rules.url_guard import NUMBER, embedded_ipv4
 
 LONGEST_HOST, LONGEST_LABEL = 253, 63  # characters of a name and of its parts (RFC 1035)
-LABELS = re.compile("[.\u3002]")
+DOTS = re.compile("[\u3002\uff0e\uff61]")  # of other scripts, which stand for one (RFC 3490)
+DEVIATING = re.compile("[\u00df\u03c2\u200c\u200d]")
 IN_ASCII = re.compile(r"\bxn--([a-z0-9-]{1,59}+)(?![a-z0-9-])", re.IGNORECASE)
 
 
 def in_ascii(host: str) -> str:
     """The host in lower case, without a dot at its end, and in ASCII."""
-    host = host.rstrip(".").lower()
+    host = DOTS.sub(".", host).rstrip(".").lower()
     if len(host) > LONGEST_HOST or host.isascii():
         return host
     return _ascii_host(host)
@@ -23,14 +24,24 @@ def in_ascii(host: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _ascii_host(host: str) -> str:
-    if any(
-        len(label) > LONGEST_LABEL for label in LABELS.split(host)
-    ):  # no name at all, and long work for IDNA
+    if any(len(label) > LONGEST_LABEL for label in host.split(".")):  # no name at all, and long work for IDNA
         return host
     try:
         return host.encode("idna").decode("ascii")
     except UnicodeError:
         return host
+
+
+def as_of_2008(host: str) -> str:
+    """A host with ß, ς or a joiner in ASCII as browsers take it (IDNA 2008), where the form above has ss, σ or nothing;
+    "" for any other."""
+    host = DOTS.sub(".", host).rstrip(".").lower()
+    if len(host) > LONGEST_HOST or not DEVIATING.search(host):
+        return ""
+    labels = host.split(".")
+    if any(len(label) > LONGEST_LABEL for label in labels):
+        return ""
+    return ".".join(one if one.isascii() else f"xn--{one.encode('punycode').decode()}" for one in labels)
 
 
 def with_own_letters(text: str) -> str:

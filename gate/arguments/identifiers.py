@@ -93,6 +93,10 @@ class Ids:
         """Whether a schema may hold because an id that was met is not what it says."""
         return _spares(schema, self._met, False)
 
+    def compares(self, schema: Json) -> bool:
+        """Whether a schema may hold or not because of what an id that was met is."""
+        return self.spares(schema) or _spares(schema, self._met, True)
+
     @property
     def _met(self) -> Ways:
         return [way for way in self.ways if way[0] in self.given]

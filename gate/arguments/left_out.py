@@ -9,11 +9,12 @@ from gate.rules.templates import expand
 
 
 def told_of_left_out(templates: Sequence[str], capture: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
-    """Each argument of such templates, as `subject={capture.plan.subject}`, and what the reads say of it. Raises
-    TemplateError."""
+    """Each argument of such templates, as `subject={capture.plan.subject}`, and what the reads say of it, where that is
+    not null. Raises TemplateError."""
     for one in templates:
         name, _, template = one.partition("=")
-        yield name, expand(template, {"capture": capture})
+        if (told := expand(template, {"capture": capture})) is not None:
+            yield name, told
 
 
 def with_left_out(told: Sequence[tuple[str, Json]], args: Json) -> Json:

@@ -15,7 +15,7 @@ Where the line is drawn for secret files. A name counts where something other th
 
 The rules of operators are held against the same names, as far as they look like paths.
 
-Arguments that hold words by their name (`body`, `query`) are not looked at: see gate/arguments/canonical_targets.py.
+Arguments that hold words by their name (`body`, `query`) are not looked at: see `PROSE` in target_texts.py beside this.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _is_name(piece: str) -> bool:
     words = piece.split()
     if NO_NAME.search(piece) or len(words) > MOST_WORDS_OF_A_NAME:
         return False
-    return len(words) == 1 or ENDS_AS_NAME.search(words[-1]) is not None
+    return len(words) == 1 or (bool(words) and ENDS_AS_NAME.search(words[-1]) is not None)
 
 
 def _is_list(lines: Sequence[Sequence[str]]) -> bool:

@@ -90,7 +90,7 @@ class _Joined:
             yield self._beside(name, one, within)
 
     def _referred(self, reference: str, within: tuple[str, ...]) -> Json:
-        found = _at(self.root, reference)
+        found = at_pointer(self.root, reference)
         if found is None or reference in within or len(within) >= MOST_IN_A_ROW:
             return {"$ref": reference}
         return self.form(found, (*within, reference))
@@ -113,7 +113,7 @@ class _Joined:
         return any(says_of(schema, name) for name in self.unknown)
 
 
-def _at(schema: Json, reference: str) -> Json:
+def at_pointer(schema: Json, reference: str) -> Json:
     """What stands in a schema where a JSON pointer leads; None where nothing does, or it is none."""
     begin, *steps = unquote(reference).split("/")
     found = schema if begin == "#" else None

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 Range = tuple[int, int]  # of code points, with the last
 LAST = 0x10FFFF
@@ -33,6 +34,53 @@ class NamePattern:
             if not at:
                 return False
         return bool(at >> self.length)
+
+
+class KnownNames:
+    """Names that a pattern is held against all at once. They stand one behind the other, with a place behind each. The
+    pattern is gone over once, with a bit for each place that what was gone over may end before."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        starts = list(accumulate((len(name) + 1 for name in names), initial=0))
+        self._begins = sum(1 << at for at in starts[:-1])
+        self._ends = {1 << at - 1: name for at, name in zip(starts[1:], names, strict=True)}
+        self._before: dict[str, int] = {}  # the places before each character
+        for at, char in enumerate("\0".join(names)):
+            self._before[char] = self._before.get(char, 0) | 1 << at
+        self._before.pop("\0", None)
+        self._order = sorted(map(ord, self._before))
+        self._up_to = [0, *accumulate(self._before[chr(code)] for code in self._order)]
+        self._steps = tuple(_steps((1 << starts[-1]) - 1 ^ self._begins))
+
+    def meant(self, pattern: str) -> tuple[str, ...]:
+        """Those that it means, in their order, as `name_matches` says of each."""
+        at, before, others = self._begins, self._before, self._up_to[-1]
+        for part in _parts(pattern) if "[" in pattern else pattern:
+            if part is None or part == "*":
+                for step, inside in self._steps:
+                    at |= at << step & inside
+            elif isinstance(part, str):
+                at = (at & (others if part == "?" else before.get(part, 0))) << 1
+            else:
+                at = (at & sum(map(self._before_one_of, part))) << 1
+            if not at:
+                return ()
+        return tuple(name for end, name in self._ends.items() if at & end)
+
+    def _before_one_of(self, chars: Range) -> int:
+        """The places before a character of this range. No place is before two, so what is up to it is taken away."""
+        first, last = chars
+        return self._up_to[bisect_right(self._order, last)] - self._up_to[bisect_left(self._order, first)]
+
+
+def _steps(inside: int) -> Iterator[tuple[int, int]]:
+    """How far what a star stands for goes on, each time twice as far, and the places that are then in the same name.
+    `inside`: the places where no name begins."""
+    step = 1
+    while inside:
+        yield step, inside
+        inside &= inside << step
+        step *= 2
 
 
 def name_matches(name: str, pattern: str) -> bool:

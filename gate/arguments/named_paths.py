@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gate.arguments.canonical_targets import Targets, forms_below, steps_to, touched
+from gate.arguments.declared_targets import Targets
 from gate.arguments.pattern_search import searching
+from gate.arguments.target_forms import forms_below
+from gate.arguments.target_texts import steps_to, touched
 from gate.rules.action import Json
 from gate.rules.tool import ToolSpec
 
@@ -24,6 +26,7 @@ OF_ANY = frozenset(
     "patternProperties additionalProperties unevaluatedProperties propertyNames minProperties maxProperties".split()
 )
 ABSOLUTE = re.compile(r"(\^|\\A|\(\?:|\(|\\){0,9}/")  # how a pattern of absolute paths begins
+NAME = re.compile(r"[\w. -]+")  # the first one in a pattern, or a text
 
 
 def names_of_paths(spec: ToolSpec) -> tuple[str, ...]:
@@ -49,8 +52,11 @@ def _is_list(schema: Mapping[str, Json], name: str) -> bool:
 
 def as_arguments(spec: ToolSpec, given: Sequence[Json], paths: Sequence[str]) -> Iterator[Json]:
     """The arguments, in each form of them, with each of the paths in the place of each that names what the tool
-    touches, and of all of these. A tool that has none is given those of its server's other tools."""
-    names = names_of_paths(spec) or (spec.recipe.targets or Targets()).elsewhere
+    touches, and of all of these. A tool that has none is given those of its server's other tools. No file stands in the
+    place of what files lie in: rules about that are held against holders."""
+    targets = spec.recipe.targets or Targets()
+    names = names_of_paths(spec) or targets.elsewhere
+    names = tuple(name for name in names if not targets.are_folders or name not in targets.inside)
     for args in given:
         if isinstance(args, Mapping):
             yield from with_paths(args, names, paths)
@@ -102,11 +108,14 @@ class TextsApart:
     """Tells texts apart by what a schema and patterns can see of them. To hold a schema against arguments takes up to
     0.2 ms, and a folder may hold thousands of files; each text is looked at once."""
 
-    def __init__(self, schema: Json, patterns: Sequence[str]) -> None:
+    def __init__(
+        self, schema: Json, patterns: Sequence[str], known: dict[str, Hashable] | None = None
+    ) -> None:
+        """`known`: the kinds of texts that are known already, to which others are added."""
         self.schema = schema
         self.of_texts = about_lists_as_lists(schema)
         self._kind = kind_of(schema, patterns)
-        self._known: dict[str, Hashable] = {}
+        self._known: dict[str, Hashable] = {} if known is None else known
 
     def firsts(self, texts: Iterable[str]) -> list[str]:
         """The first of the texts of each kind."""
@@ -174,13 +183,22 @@ def says_nothing_of(schema: Json, arguments: Collection[str]) -> bool:
     return not any(one in arguments for pair in _said(schema) for one in pair if isinstance(one, str))
 
 
-def spares_absolute(schema: Json, negated: bool = False) -> bool:
-    """Whether it is about whatever does not lie below some absolute path."""
+def spares_places(schema: Json, roots: Collection[str] = (), negated: bool = False) -> bool:
+    """Whether it is about whatever does not lie below some absolute path, or some path that begins with the name of one
+    of these folders."""
     if isinstance(schema, Mapping):
-        return any(spares_absolute(value, negated or key in NEGATIONS) for key, value in schema.items())
+        return any(spares_places(value, roots, negated or key in NEGATIONS) for key, value in schema.items())
     if isinstance(schema, (list, tuple)):
-        return any(spares_absolute(value, negated) for value in schema)
-    return negated and isinstance(schema, str) and ABSOLUTE.match(schema) is not None
+        return any(spares_places(value, roots, negated) for value in schema)
+    if not negated or not isinstance(schema, str):
+        return False
+    return ABSOLUTE.match(schema) is not None or _first_name(schema) in roots
+
+
+def _first_name(pattern: str) -> str:
+    """The name that a path, or a pattern of paths, begins with."""
+    found = NAME.search(pattern.removeprefix("\\A").replace("\\", ""))
+    return found[0] if found else ""
 
 
 def may_say(schema: Json, names: Collection[str]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gate.arguments.canonical_targets import steps_to
 from gate.arguments.identifiers import opened
+from gate.arguments.target_texts import steps_to
 from gate.rules.action import Json
 
 
@@ -23,7 +23,14 @@ def with_nested_arguments(places: Sequence[str], args: Json) -> Iterator[Json]:
             free.update(found)
         elif found:
             made.append({**(made[0] if made else {}), **found})
-    yield from (form for one in made if (form := {**args, **one}) != args)
+    yield from (form for one in made if (form := {**args, **dict(_beside(args, one))}) != args)
+
+
+def _beside(args: Mapping[str, Json], found: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    """What was found, an object with what the arguments have in the one of that name."""
+    for name, value in found.items():
+        given = opened(args.get(name)) if isinstance(value, Mapping) else None
+        yield name, {**given, **value} if isinstance(given, Mapping) and isinstance(value, Mapping) else value
 
 
 def _found(args: Mapping[str, Json], place: str) -> Mapping[str, Json]:
@@ -34,5 +41,10 @@ def _found(args: Mapping[str, Json], place: str) -> Mapping[str, Json]:
         value = opened(value)
         value = value.get(step) if isinstance(value, Mapping) else None
     if name:
-        return {} if value is None else {name: value}
+        return {} if value is None else _at(steps_to(name), value)
     return value if isinstance(value, Mapping) else {}
+
+
+def _at(steps: Sequence[str], value: Json) -> dict[str, Json]:
+    """Arguments with this value alone, at the end of these steps."""
+    return {steps[0]: _at(steps[1:], value) if steps[1:] else value}

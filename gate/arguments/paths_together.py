@@ -11,11 +11,13 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from gate.arguments.canonical_targets import Targets, reported_forms, steps_to, touched, without_roots
+from gate.arguments.declared_targets import Targets
+from gate.arguments.forms_apart import MOST_TOGETHER
 from gate.arguments.named_paths import PATH, keys_of, paths_among, with_path
+from gate.arguments.target_forms import reported_forms, without_roots
+from gate.arguments.target_texts import steps_to, touched
 from gate.rules.action import Json
 
-MOST_TOGETHER = 200  # arguments of one rule, each of which takes up to 0.2 ms to be held against a schema
 OF_ANY_NAME = frozenset({"patternProperties", "additionalProperties", "unevaluatedProperties"})
 Apart = Callable[[Sequence[str]], Sequence[str]]
 
@@ -52,7 +54,7 @@ class PathsTogether:
             own = replace(self.targets, paths=(name,) if name in self.names else self.names, looks=())
             told = reported_forms(replace(own, resolved_to=self._belonging(name)))
             self.forms[name] = [*dict.fromkeys((*paths_among(own, self.given), *told))]
-        return [*self.forms[name], *(without_roots(self.forms[name]) if inner else ())]
+        return [*self.forms[name], *(without_roots(self.targets, self.forms[name]) if inner else ())]
 
     def _belonging(self, name: str) -> tuple[str, ...]:
         """What was reported, but for what lies only below what other arguments say."""

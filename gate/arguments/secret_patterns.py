@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
 
-from gate.arguments.name_patterns import name_matches
+from gate.arguments.name_patterns import KnownNames, name_matches
 from gate.arguments.production_files import CODE_ENDS, PRODUCTION_ENDS, PRODUCTION_FILE, PRODUCTION_NAMES
 from gate.arguments.secret_files import SECRET, SECRET_NAMES, WORDY_NAMES
 
@@ -28,25 +28,30 @@ ANY_OF = re.compile(r"\[!?[^\[\]]*\]|[*?]")
 BEFORE_A_NAME = re.compile(r"[=\s@,;&|]")
 COST_OF_A_PATTERN = 8  # as against a name that is none
 SHORT = 256  # characters of a path as they usually are
-ENDINGS = (
+ENDINGS = KnownNames(
     "pem key p8 p12 pfx ppk jks keystore keytab kdbx tfstate tfvars env json yaml yml toml ini csv txt xml conf cnf "
-    "sqlite db"
-).split()
+    "sqlite db".split()
+)
 WORD = re.compile(r"(?:\[[^\[\]]*+\]|[^/\\._\[\]-])++")
 # Words of a name that are patterns; where such a name is also made with what its `*` join
 MOST_WILD, MOST_WILD_JOINED = 12, 4
-WORDS = tuple(
+WORDS = KnownNames(
     "env secrets secret credentials config kubeconfig history gshadow account prod dev staging stage test local "
     "live ed25519 ecdsa rsa dsa vault token tokens netrc keystore settings".split()
 )
 # Of code and of paths into JSON, not of files: `import.meta?.env`, `Contents[].Key`, `[dbo].[a].key`
 FIELD = re.compile(r"(?:[\w.@-]|\?(?=\.)|\[[*0ijkn]?\]|(?<![\w\]])\[\w{2,60}\](?=\.))*\.(?:env|key)")
+PRODUCTION_WORDS = KnownNames(("prod", "production"))
+ENDS_OF_PRODUCTION = KnownNames((*PRODUCTION_ENDS, *CODE_ENDS))
 COPIES = "bak old orig save backup bkp copy prev last swp tmp txt gz bz2 xz zip 7z asc enc gpg age 1 20260101".split()
 OF_COPY = re.compile(
     r"(?:~|\.(?:bak|old|orig|save|backup|copy|swp|tmp|gz|bz2|xz|zip|7z|asc|enc|gpg|age)){1,3}+$"
 )
 # Behind the whole name of a file, where they are hardly anything else
-MORE_COPIES = (*COPIES, *"0 bk previous rej disabled off rpmsave rpmorig rpmnew dpkg-old ucf-old".split())
+MORE_COPIES = KnownNames(
+    (*COPIES, *"0 bk previous rej disabled off rpmsave rpmorig rpmnew dpkg-old ucf-old".split())
+)
+COPY = KnownNames(COPIES)
 MOST_ENDINGS = 3
 COPY_IN_BRACKETS = re.compile(
     r"(?P<name>[^\s=@,;&|]+) (?:- )?(?:\((?P<any>[^\s()]{1,20})\)?|(?P<word>c[^\s()]{1,20}))"
@@ -116,11 +121,7 @@ def _production_of_own_stem(name: str) -> tuple[str, ...]:
     if _has_many_wild_words(name, ("prod",)):
         return (PRODUCTION_NAMES[0],)
     stems = [WORD.sub(_word_of_production, one) for one in _joined(stem, ("prod",))]
-    ends = (
-        [one for one in (*PRODUCTION_ENDS, *CODE_ENDS) if name_matches(one, end)]
-        if ANY_OF.sub("", end)
-        else ()
-    )
+    ends = ENDS_OF_PRODUCTION.meant(end) if ANY_OF.sub("", end) else ()
     meant = (f"{plain}.{ending}" for plain, ending in product(stems, ends))
     return tuple(one for one in dict.fromkeys(meant) if PRODUCTION_FILE.search(one))
 
@@ -137,7 +138,7 @@ def _joined(pattern: str, known: Sequence[str]) -> Iterator[str]:
 
 def _word_of_production(found: re.Match[str]) -> str:
     """A word of a pattern as one for production, where it says three letters of that and can mean it."""
-    return _meant_word(found[0], ("prod", "production"), 3)
+    return _meant_word(found[0], PRODUCTION_WORDS, 3)
 
 
 def _candidates_of_production(pattern: str) -> tuple[str, ...]:
@@ -187,13 +188,13 @@ def _secrets_of_name(name: str) -> tuple[str, ...]:
 def _without_meant_copy(name: str) -> str:
     """A pattern without a last part that can mean the ending of a copy: `id_rsa.b*`; the same where there is none."""
     stem, end = _parted(name)
-    is_one = stem and ANY_OF.search(end) and any(name_matches(one, end) for one in COPIES)
+    is_one = stem and ANY_OF.search(end) and COPY.meant(end)
     return stem if is_one else name
 
 
 def _parted(name: str) -> tuple[str, str]:
     """What stands before and behind the last sign between parts of a name; `[0-9]` is one part."""
-    plain = ANY_OF.sub(lambda found: "?" * len(found[0]), name)
+    plain = ANY_OF.sub(lambda found: "?" * len(found[0]), name) if "[" in name else name
     at = max(map(plain.rfind, "._-"))
     return name[: max(at, 0)], name[at + 1 :]
 
@@ -212,7 +213,7 @@ def _copied(name: str) -> Iterator[str]:
 
 
 def _may_be_of_copy(end: str) -> bool:
-    return ANY_OF.sub("", end).isdecimal() or any(name_matches(one, end) for one in MORE_COPIES)
+    return ANY_OF.sub("", end).isdecimal() or bool(MORE_COPIES.meant(end))
 
 
 def _in_brackets(text: str) -> Iterator[str]:
@@ -243,7 +244,7 @@ def _of_own_stem(name: str) -> tuple[str, ...]:
     names = [WORD.sub(_word_of_secrets, one) for one in _joined(name, JOINED_SECRETS)]
     if dot and ANY_OF.search(end) and _letters_said(end) > 1:
         plain = WORD.sub(_word_of_secrets, stem)
-        names += (f"{plain}.{ending}" for ending in ENDINGS if name_matches(ending, end))
+        names += (f"{plain}.{ending}" for ending in ENDINGS.meant(end))
     return tuple(one for one in names if SECRET.search(one))
 
 
@@ -261,21 +262,25 @@ def _has_many_wild_words(name: str, known: Sequence[str]) -> bool:
     counts as one that means any. No file that is asked for has so many. `known`: those that a `*` may join."""
     joins = "*" in name and _says_one(name, known)
     most, words = (MOST_WILD_JOINED, name.replace("*", "*-", MOST_JOINED)) if joins else (MOST_WILD, name)
-    wild = (word for word in WORD.findall(words) if word.strip("*") and ANY_OF.search(word))
-    return next(islice(wild, most, None), None) is not None
+    return _wild_words(words) > most
+
+
+@lru_cache(maxsize=8_192)  # asked for by the count of the work and by both readings
+def _wild_words(name: str) -> int:
+    return sum(1 for word in WORD.findall(name) if word.strip("*") and ANY_OF.search(word))
 
 
 @lru_cache(maxsize=8_192)  # the same word stands in each name that a `*` is left out of
-def _meant_word(pattern: str, known: tuple[str, ...], letters: int) -> str:
+def _meant_word(pattern: str, known: KnownNames, letters: int) -> str:
     """The known word that a part of a pattern can mean and says so many letters of; else any."""
     if not ANY_OF.search(pattern):
         return pattern
-    meant = (word for word in known if name_matches(word, pattern))
-    return next(meant, "") * (_letters_said(pattern) >= letters) or ANY_OF.sub("x", pattern)
+    meant = known.meant(pattern)
+    return meant[0] if meant and _letters_said(pattern) >= letters else ANY_OF.sub("x", pattern)
 
 
 def _letters_said(pattern: str) -> int:
-    return sum(map(str.isalnum, ANY_OF.sub(_known, pattern)))
+    return sum(map(str.isalnum, ANY_OF.sub(_known, pattern) if "[" in pattern else pattern))
 
 
 def _candidates(pattern: str, known: Known) -> tuple[str, ...]:
@@ -301,7 +306,8 @@ def _letters(pattern: str) -> tuple[str, tuple[str, ...], str]:
 
 
 def names_meant(form: str) -> int:
-    """How many names a form of a text stands for; one that is a pattern of secret names counts for several."""
+    """How many names a form of a text stands for; one that is a pattern of secret names counts for several, and one
+    that means none for what it takes to find that."""
     form = _in_one_notation(form)
     if not BRACES.search(form):
         return _cost_of_name(BEFORE_A_NAME.split(form[-SHORT:].lower())[-1])
@@ -311,13 +317,22 @@ def names_meant(form: str) -> int:
 
 
 def _cost_of_name(name: str) -> int:
-    means = ANY_OF.search(name) and (
+    if not ANY_OF.search(name):
+        return 0
+    means = (
         _candidates(name, SECRETS)
         or _candidates_of_production(name)
         or _of_own_stem(name)
         or _production_of_own_stem(name)
     )
-    return COST_OF_A_PATTERN if means else 0
+    return COST_OF_A_PATTERN if means else _cost_of_words(name)
+
+
+def _cost_of_words(name: str) -> int:
+    """What a pattern counts for because each of its words is held against those of the names that are meant, in each
+    name that it has where its `*` join words. One word is what a pattern takes anyway."""
+    joins = min(name.count("*"), MOST_JOINED) if _says_one(name, ("prod", *JOINED_SECRETS)) else 0
+    return 2 * (max(0, _wild_words(name) - 1) + name.count("[")) + (1 << joins) - 1
 
 
 def _alternatives(text: str) -> list[str]:

@@ -10,6 +10,15 @@ import re
 # The first word of each statement that reads; any other one changes something, or may
 READS = re.compile(r"(?i)[\s(]*(?:select|show|describe|desc|explain|values|with|table|from)\b")
 
+# How such a statement begins where it is hardly a question in words, and may go on with a change: what EXPLAIN runs,
+# where a result is written to, and rows that Hive and Spark put into another table
+STATED = re.compile(
+    r"(?is)[\s(]*(?:(?:explain|describe|desc)\s{0,90}(?:\(|\banaly[sz]e\b)|values\s{0,90}(?:row\s{0,90})?\(|"
+    r"table\s{1,90}[\w.\"`\[\]]{1,99}\s{1,90}(?:into|order\s{1,90}by|limit|offset|fetch|union|intersect|except)\b|"
+    r"with\s{1,90}(?:recursive\s{1,90})?\w{1,90}\s{0,90}(?:\([^()]{0,500}\)\s{0,90})?as\s{0,90}(?:\(|materialized\b|not\b)|"
+    r"from\b.{0,2000}?\binsert\s{1,90}(?:into|overwrite)\b|\w.{0,2000}?\binto\s{1,90}(?:outfile|dumpfile)\b)"
+)
+
 # Brackets, comments of any dialect and what nobody sees before the first word; MySQL reads what stands in `/*!`.
 COMMENTS = r"(?:[\s(\x00\ufeff\u200b-\u200f\u2060]|--[^\n]*+|#[^\n]*+|//[^\n]*+|/\*!\d{0,6}|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 FIRST_WORD = re.compile(

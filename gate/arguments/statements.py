@@ -20,7 +20,7 @@ from gate.arguments.mongo_commands import (
     without_values,
 )
 from gate.arguments.sql_functions import calls_unknown_function
-from gate.arguments.sql_queries import READS, has_call, is_query
+from gate.arguments.sql_queries import READS, STATED, has_call, is_query
 from gate.arguments.tool_names import words
 from gate.rules.action import CallClass, Json
 
@@ -305,7 +305,9 @@ def _may_do_more(tool: Keys, keys: Keys, text: str, says_sql: bool) -> bool:
     if keys & STATEMENTS and _takes_sql(tool, keys, says_sql):
         if LOOKS.match(text) and not (tool | keys) & SQL and not WRITE_STATEMENT.search(text):
             return False
-        return not READS.match(text) or ("(" in text and calls_unknown_function(_bare(text)))
+        if not READS.match(text) or (STATED.match(text) and (changes(text, True) or is_clear_change(text))):
+            return True
+        return "(" in text and calls_unknown_function(_bare(text))
     return "(" in text and _is_query(tool, keys, text) and calls_unknown_function(_bare(text))
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from email.errors import HeaderParseError
-from email.header import decode_header, make_header
 from functools import lru_cache
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
-from gate.arguments.host_names import LONGEST_HOST, host_on_the_web, in_ascii, with_own_letters
+from gate.arguments.encoded_words import without_encoded_words
+from gate.arguments.host_names import LONGEST_HOST, as_of_2008, host_on_the_web, in_ascii, with_own_letters
 from gate.arguments.json_texts import is_json
 from gate.arguments.listed_names import looks_like_path, path_names, secret_names, unlike
 from gate.arguments.notations import PATH_SIGN, SOURCES
@@ -48,6 +47,8 @@ ARCHIVE = re.compile(
 VARIABLE = re.compile(r"\$(\w{1,60}|\{[^{}\s]{0,80}\}|\([^()\s]{0,80}\)|[@*#?!$-])|%\w{1,60}%")  # of a shell
 # Before the dot of a hidden file: of pathspecs, redirections, lists of arguments
 SIGNS = re.compile(r"(\([\w,:-]{0,40}\)|[:+!^<>~(\[$])+(?=\.)")
+# The same before a path: of a pathspec, an option, a comment
+SIGNS_OF_PATHS = re.compile(r"(\([\w,:-]{0,40}\)|[:+!^<>(\[=#@-])+(?=[/\\]{0,9}\w[^/\\]{0,255}[/\\])")
 REDIRECTED = re.compile(r"[#>](?=\.)")
 # Behind the file of a machine that is mounted at a path: `.env:/x:ro`; one word and what is assigned to it
 MOUNTED = re.compile(r":(?=[/\\~.$]|[A-Za-z]:[/\\])")
@@ -115,6 +116,9 @@ def plain_variants(text: str) -> tuple[str, ...]:
         )
         if ":" in one:  # a path behind a revision, a host or a scheme
             found[_resolved(visible_text(one.rpartition(":")[2]), _trimmed)] = None
+            revision, _, path = one.partition(":")  # of git, behind which names may have colons
+            if " " not in revision and ":" in path:
+                found |= dict.fromkeys((_resolved(path, str), _resolved(visible_text(path), str)))
         for cut in ("\0", "?", "#"):
             if cut in one:
                 found[_resolved(visible_text(one.partition(cut)[0]), _trimmed)] = None
@@ -164,7 +168,7 @@ def _composed(text: str) -> str:
 @Remembered
 def grows(text: str) -> bool:
     """Whether some form of a text takes long to be looked at: it is much longer, or has marks upon marks."""
-    return any(map(_grows, (*_decoded(text), _without_encoded_words(text))))
+    return any(map(_grows, (*_decoded(text), without_encoded_words(text))))
 
 
 def _grows(text: str) -> bool:
@@ -256,11 +260,13 @@ def _behind_signs(text: str) -> Iterator[str]:
     yield from (text[end:] for end in dict.fromkeys((*members[:1], *members[-1:])))
     if text.split() != [text]:
         return
-    if (signs := SIGNS.match(text)) is not None:
+    if (signs := SIGNS.match(text) or SIGNS_OF_PATHS.match(text)) is not None:
         yield text[signs.end() :].rstrip(")]>")
     if (ends := [found.end() for found in REDIRECTED.finditer(text)]) and "(" not in text:
         yield text[ends[-1] :]
-    if (bare := VARIABLE.sub("", text)) != text and ends_as_secret(bare) and bare != ".key":
+    if (bare := VARIABLE.sub("", text)) != text and (
+        "/" in bare or (ends_as_secret(bare) and bare != ".key")
+    ):
         yield bare  # `$item.key` is code
 
 
@@ -334,7 +340,7 @@ def text_variants(text: str) -> tuple[str, ...]:
 
 
 def other_variants(text: str) -> tuple[str, ...]:
-    """Those of them that are no paths."""
+    """Those of them that are no paths; all of a text that is declared as an address."""
     webs = web_address(text)
     spelled = [with_own_letters(one) for one in (text, *webs)]
     mails = address(text) if "@" in text or "=?" in text else ()
@@ -344,8 +350,10 @@ def other_variants(text: str) -> tuple[str, ...]:
 @Remembered
 def web_address(text: str) -> tuple[str, ...]:
     """An address of the web as browsers and their libraries read it (https://url.spec.whatwg.org/#url-parsing): without
-    blanks around it and breaks in it, any number and kind of slashes, no user, an IPv4 address in four numbers."""
-    plain = text.strip(BLANKS).translate(BREAKS)
+    blanks around it, breaks and invisible characters in it, any number and kind of slashes, no user, an IPv4 address in
+    four numbers."""
+    seen = text if text.isascii() else "".join(one for one in text if one.isspace() or not is_invisible(one))
+    plain = seen.strip(BLANKS).translate(BREAKS)
     scheme = WEB.match(plain)
     if not scheme:
         return ()
@@ -356,10 +364,12 @@ def web_address(text: str) -> tuple[str, ...]:
         return ()
     if len(found[1]) > 3 * LONGEST_HOST:  # each character may be written as %xx
         return ()
-    host, tail = host_on_the_web(visible_text(unquote(found[1])).strip("/")), rest[len(authority) :]
+    written, tail = unquote(found[1]), rest[len(authority) :]
+    hosts = (host_on_the_web(visible_text(written).strip("/")), as_of_2008(written))
     tail = tail if tail.startswith("/") else f"/{tail}"
     made = [
         f"{name}://{host}{'' if not found[2] or int(found[2]) == DEFAULT_PORTS[name] else ':' + found[2]}{tail}"
+        for host in filter(None, hosts)
         for name in ([scheme[1].lower()] if scheme[1] else ["https", "http"])
     ]
     return tuple(one for one in made if one != text)
@@ -422,7 +432,7 @@ def address(text: str) -> tuple[str, ...]:
     """The mail addresses in a text in their canonical form: no display names, comments and blanks, the host in lower
     case and ASCII, and in its own letters. Blanks and brackets may stand between addresses as well, so both readings
     count."""
-    decoded = _without_encoded_words(text)
+    decoded = without_encoded_words(text)
     if "@" not in visible_text(decoded):
         return ()
     quoted = QUOTED.sub(lambda found: PAIR.sub(UNQUOTED, found[0]), decoded)
@@ -452,17 +462,6 @@ def _without_comments(text: str) -> str:
             if not depth:
                 since = bracket.end()
     return "".join((*kept, text[since:]))
-
-
-@Remembered
-def _without_encoded_words(text: str) -> str:
-    """Encoded words of a header in plain (RFC 2047)."""
-    if "=?" not in text:
-        return text
-    try:
-        return str(make_header(decode_header(text)))
-    except (HeaderParseError, LookupError, ValueError):
-        return text
 
 
 def identifier(text: str) -> tuple[str, ...]:

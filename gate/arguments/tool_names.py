@@ -7,9 +7,11 @@ that a tool only reads, and proves nothing by itself. A server that lies in all 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from gate.arguments.deleting_names import DROPPING, JOINED, VERBS
 from gate.arguments.text_cache import Remembered
 from gate.rules.action import Json
 
@@ -82,6 +84,22 @@ PARAMETER_SIGNS = DESTROYING - {
     "forget",
     "format",
 }  # among arguments: filters, layouts
+TOGETHER = frozenset().union(*JOINED.values())
+DESTROYED = DESTROYING | TOGETHER
+# Words that are looked for in names whose capitals stand in other places than before a word
+ACTING = (
+    DESTROYED
+    | CHANGING
+    | VERBS
+    | DROPPING
+    | frozenset(
+        "alter bash chmod chown cmd command eval exec mv new powershell query script sh shell sql statement symlink "
+        "terminal touch".split()
+    )
+)
+PIECES = re.compile(r"[A-Za-z]+|\d+")
+CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+RUNS = re.compile(r"[A-Z]+|[a-z]+")
 LONGEST = 10_000  # characters of a description; what is longer is not gone through, and is a sign by itself
 MOST_ARGUMENTS, LONGEST_WORD = 200, 100  # names of arguments and of their choices that are looked at
 # At the beginning of a sentence, or after “and”: what the tool is said to do, not what it is said to find.
@@ -103,7 +121,19 @@ def words(name: str) -> list[str]:
 
 @Remembered  # each tool is asked about for each call
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(w.lower() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
+    plain = name if name.isascii() else unicodedata.normalize("NFKC", name)
+    return tuple(word for found in PIECES.findall(plain) for word in _divided(found))
+
+
+def _divided(piece: str) -> list[str]:
+    """The words of letters without a sign between them, or a number. Capitals in another place than before a word
+    (`dELETE`, `DELETEfile`) hide no word of an act."""
+    said = [word.lower() for word in CAMEL.findall(piece)]
+    if len(said) < 2:
+        return said
+    others = ([piece.lower()], [run.lower() for run in RUNS.findall(piece)])
+    more = ACTING.difference(said, () if ACTING.isdisjoint(said) else TOGETHER)
+    return next((other for other in others if not more.isdisjoint(other)), said)
 
 
 def tool_in_words(full_name: str) -> str:
@@ -112,8 +142,8 @@ def tool_in_words(full_name: str) -> str:
 
 
 def destroys(name: str) -> bool:
-    """Whether a word of the name is a verb that destroys."""
-    return not DESTROYING.isdisjoint(words(name))
+    """Whether a word of the name is a verb that destroys, or such a verb and a file or a table in one."""
+    return not DESTROYED.isdisjoint(words(name))
 
 
 def has_changing_verb(name: str) -> bool:

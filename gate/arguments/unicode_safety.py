@@ -43,6 +43,7 @@ OF_A_NAME = re.compile(
     r"[/\\@_]|\.\w{1,8}\W{0,3}$"
 )  # in a piece of text that is a path, an address or a file
 # Roman numerals of one character, in words or names that have others
+NUMBERS = re.compile(r"\d{2,}+")
 NUMERALS = re.compile(r"(?<=[A-Za-z0-9_/\\-])[\u2160-\u217f]|[\u2160-\u217f](?=[A-Za-z0-9_/\\-]|\.\w)")
 SEPARATORS = frozenset("/\\.:@")
 ELLIPSIS = "\u2026"  # ordinary prose, and three dots separate nothing
@@ -97,7 +98,7 @@ def deceptive_positions(text: str) -> Iterator[int]:
     eastern = _east_asian_runs(text, chars) if any(map(_wide, odd)) else frozenset[int]()
     homeless = {char for char in odd if not _home_script(char)}  # whatever stands beside them
     strange = _in_mixed_words(text, chars) | _strange_marks(text, chars) | _dashes_in_names(text)
-    strange |= {found.start() for found in NUMERALS.finditer(text)}
+    strange |= {found.start() for found in NUMERALS.finditer(text)} | _digits_beside_others(text)
     for index, char in enumerate(text) if odd or strange else ():
         if index in strange or (
             char in odd
@@ -221,7 +222,8 @@ def _first_word(char: str) -> str:
 
 
 def _in_mixed_words(text: str, chars: set[str]) -> set[int]:
-    """Where letters that are not ASCII stand in words of several scripts that are not usually written together."""
+    """Where letters and digits that are not ASCII stand in words of several scripts that are not usually written
+    together."""
     known = _SCRIPTS
     places = {ord(char): known[ord(char)] or _place_of_script(char) for char in chars}
     classes = _script_classes(set(places.values()))
@@ -233,7 +235,18 @@ def _in_mixed_words(text: str, chars: set[str]) -> set[int]:
         for word in NO_OTHER.finditer(classed)
         if len(set(word[0]) - {ANY_SCRIPT}) > 1
         for i in range(*word.span())
-        if not text[i].isascii() and text[i].isalpha()
+        if not text[i].isascii() and (text[i].isalpha() or text[i].isdecimal())
+    }
+
+
+def _digits_beside_others(text: str) -> set[int]:
+    """Where digits of another script stand in one number with those of ASCII."""
+    return {
+        at
+        for found in NUMBERS.finditer(text)
+        if any(map(str.isascii, found[0])) and not found[0].isascii()
+        for at in range(*found.span())
+        if not text[at].isascii()
     }
 
 
@@ -316,10 +329,17 @@ def _script_of_mark(char: str) -> str:
     return second if first == ANY_LETTER and second in NAMED_BEHIND else first
 
 
+def _script_of_digit(char: str) -> str:
+    """The script of a digit whose letters have the same; "" for one of any, and for what is none. Persian and Urdu have
+    digits of their own among the letters of Arabic (“EXTENDED ARABIC-INDIC DIGIT”)."""
+    script = _script(char) if char.isdecimal() and not char.isascii() else ""
+    return {"EXTENDED": "ARABIC", "FULLWIDTH": "", "MATHEMATICAL": ""}.get(script, script)
+
+
 def _place_of_script(char: str) -> int:
-    """Where the script of a letter stands in the list; ANY_SCRIPT stands for what is in words of any, OTHER for what
-    ends a word."""
-    script = _script(char) if char.isalpha() else ""
+    """Where the script of a letter or a digit stands in the list; ANY_SCRIPT stands for what is in words of any, OTHER
+    for what ends a word."""
+    script = _script(char) if char.isalpha() else _script_of_digit(char)
     if not script or script in SCRIPTLESS:
         script = ANY_SCRIPT if WORD.match(char) else OTHER
     if script not in _SCRIPT_NAMES:

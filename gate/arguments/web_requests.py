@@ -19,6 +19,15 @@ CHANGES = frozenset(
     "copy delete link lock merge mkcol move patch post proppatch purge put unlink unlock".split()
 )
 SENT = frozenset("body data form json multipart payload upload".split())
+# Written in one with what stands before them: `HTTPMETHOD`, `postdata`
+JOINED = {
+    before + word: word
+    for before in ("form", "http", "post", "raw", "request")
+    for word in sorted(METHOD | {"body", "data", "payload"})
+}
+# Something to send where the whole name is that, and no word for how a page is shown
+ALONE = (frozenset({"content"}), frozenset({"files"}), frozenset({"raw"}))
+SHOWN = frozenset("false full html json main markdown md no none raw text true yes".split())
 CALLED = frozenset(
     "action mode operation request type".split()
 )  # by whom a method may be called as well, in capitals
@@ -29,6 +38,11 @@ ADDRESS = re.compile(r"(?i)\s{0,90}(https?:)?//")
 # The first line of a raw request
 LINE = re.compile(
     r"\s{0,90}(?:(?i:post|put|patch|delete)|COPY|LINK|LOCK|MERGE|MKCOL|MOVE|PROPPATCH|PURGE|UNLINK|UNLOCK)\s{1,90}(?:/|(?i:https?:))"
+)
+# A header for another method, in a text of headers
+OVERRIDE = re.compile(
+    r"(?i)\bx-(?:http-)?method(?:-override)?[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:copy|delete|link|lock|merge|mkcol|move|"
+    r"patch|post|proppatch|purge|put|unlink|unlock)\b"
 )
 SEARCHING = DESCRIBED | {"docs", "documentation", "search"}  # there it is what is looked for
 
@@ -45,7 +59,13 @@ def sends_something(said: Sequence[str], args: Json) -> bool:
         return True
     if not any(_is_address(places, name, value) for name, value in texts):
         return False
-    return any(_sends(frozenset(words(name[:100])), value) for name, value in fields)
+    return any(_sends(_words(name[:100]), value) for name, value in fields)
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of a name of an argument, whatever capitals it is written in."""
+    said = frozenset((*words(name), *words(name.lower())))
+    return said | {JOINED[word] for word in said & JOINED.keys()}
 
 
 def _places(tool: frozenset[str]) -> frozenset[str]:
@@ -56,7 +76,7 @@ def _places(tool: frozenset[str]) -> frozenset[str]:
 
 
 def _is_address(places: frozenset[str], name: str, value: str) -> bool:
-    return ADDRESS.match(value) is not None or (bool(value) and not places.isdisjoint(words(name[:100])))
+    return ADDRESS.match(value) is not None or (bool(value) and not places.isdisjoint(_words(name[:100])))
 
 
 def _sends(name: frozenset[str], value: Json) -> bool:
@@ -64,7 +84,12 @@ def _sends(name: frozenset[str], value: Json) -> bool:
         return True
     if isinstance(value, str) and name & CALLED and value.isupper() and value.strip().lower() in HTTP:
         return True
-    return not SENT.isdisjoint(name) and not isinstance(value, (bool, int, float)) and bool(value)
+    if isinstance(value, (bool, int, float)) or not value:
+        return False
+    if isinstance(value, str) and "headers" in name and OVERRIDE.search(value):
+        return True
+    shown = isinstance(value, str) and value.strip().lower() in SHOWN
+    return not SENT.isdisjoint(name) or (name in ALONE and not shown)
 
 
 def _fields(value: Json) -> Iterator[tuple[str, Json]]:

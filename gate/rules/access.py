@@ -151,6 +151,13 @@ def is_valid_token(token: Token, now: datetime) -> Ruling:
     return YES
 
 
+def may_be_used(policy: Policy, token: Token, person: Person | None) -> Ruling:
+    """Whether the account that the token speaks for lets it be used: of an agent's it may be an app that may ask."""
+    if token.kind is TokenKind.AGENT and person and person.id in policy.listed_bots and not person.is_deleted:
+        return YES
+    return account(person)
+
+
 def may_decide(token: Token, what: str) -> Ruling:
     """Whether a token of this kind may do what only people do. Whether this person may is the flow's to say."""
     if token.kind is TokenKind.PERSON:

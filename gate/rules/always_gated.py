@@ -7,10 +7,10 @@ the class first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator
 
-from gate.arguments.command_tools import READ_VERBS, RUNS, field_names, runs_commands
+from gate.arguments.command_tools import RUNS, field_names, runs_commands
+from gate.arguments.deleting_tools import deletes_files, drops_tables, only_looks, said_words
 from gate.arguments.production_files import PRODUCTION
 from gate.arguments.secret_files import SECRET_FILE
 from gate.arguments.statements import DATABASE, SQL
@@ -50,64 +50,12 @@ def _named(*parts: str) -> Iterator[str]:
     yield from (f"{stem}*" for stem in stems)
 
 
-# The same in words, in whatever order, case and style a name has them
-VERBS = frozenset(
-    "clean cleanup clear del delete deletes deleting deltree destroy destroys discard empty erase erases nuke "
-    "obliterate purge purges remove removes removing rm rmdir rmtree shred trash unlink wipe wipes".split()
-)
-CONJUNCTIONS = frozenset({"and", "or", "then", "with", "after"})
-OF_FILES = frozenset({"deltree", "rm", "rmdir", "rmtree"})  # they take away nothing else
-KEEPING = frozenset({"recover", "restore", "undelete", "untrash"})  # from the trash
-THINGS = frozenset(
-    "attachment attachments blob blobs dir directories directory dirs doc docs document documents file files "
-    "filesystem folder folders fs object objects path paths".split()
-)
-DROPPING = frozenset("drop drops dropping truncate truncates".split())
-TABLES = frozenset(
-    "collection collections column database databases db index indexes indices keyspace schema schemas table tables "
-    "view".split()
-)
 ADDING = frozenset("add remove update upgrade".split())
 PACKAGES = frozenset("dependencies dependency package packages".split())
-JOINED: Mapping[str, frozenset[str]] = {
-    name: frozenset(
-        f"{a}{b}" for verb in verbs for thing in things for a, b in ((verb, thing), (thing, verb))
-    )
-    for name, verbs, things in (("files", VERBS, THINGS), ("tables", DROPPING, TABLES))
-}  # a name without any sign between its words
-
-
-@lru_cache(maxsize=65_536)
-def _said(full_name: str) -> frozenset[str]:
-    """The words of a tool's name."""
-    return frozenset(words(full_name.partition(".")[2]))
-
-
-def _only_looks(full_name: str) -> bool:
-    """Whether a name begins with a verb that reads and adds no second one: `list_empty_folders`."""
-    said = words(full_name.partition(".")[2])
-    return bool(said) and said[0] in READ_VERBS and CONJUNCTIONS.isdisjoint(said)
-
-
-def _deletes(full_name: str, _: Json) -> bool:
-    if _only_looks(full_name):
-        return False
-    said = _said(full_name)
-    verbs = said & VERBS
-    alone = said & OF_FILES or VERBS.issuperset(words(full_name.rpartition(".")[2]) or [""])
-    of_files = verbs and said & THINGS and not (verbs == {"trash"} and said & KEEPING)
-    return bool(alone or of_files or said & JOINED["files"])
-
-
-def _drops(full_name: str, _: Json) -> bool:
-    if _only_looks(full_name):
-        return False
-    said = _said(full_name)
-    return bool((said & DROPPING and said & TABLES) or said & JOINED["tables"])
 
 
 def _installs(full_name: str, _: Json) -> bool:
-    said = _said(full_name)
+    said = said_words(full_name)
     return any("install" in word for word in said) or bool(said & ADDING and said & PACKAGES)
 
 
@@ -119,7 +67,9 @@ def _is_shell(full_name: str, args: Json) -> bool:
 
 def _is_database(full_name: str, args: Json) -> bool:
     """Whether a tool runs statements, by a word of its name or the name of an argument."""
-    if not _only_looks(full_name) and not (DATABASE | set(DATABASES.split())).isdisjoint(_said(full_name)):
+    if not only_looks(full_name) and not (DATABASE | set(DATABASES.split())).isdisjoint(
+        said_words(full_name)
+    ):
         return True
     return any(not SQL.isdisjoint(words(name[:100])) for name in field_names(args))
 
@@ -148,8 +98,8 @@ SQL_TOOLS = (*_named(DATABASES), "*SQL*")
 INSTALL_TOOLS = (*_named("install"), *_named("add upgrade update remove", "package dependency"))
 
 ALWAYS: tuple[Rule, ...] = (
-    _rule("deleting files", DELETERS, about=_deletes),
-    _rule("dropping tables", DROPPERS, about=_drops),
+    _rule("deleting files", DELETERS, about=deletes_files),
+    _rule("dropping tables", DROPPERS, about=drops_tables),
     _rule("dropping tables", SQL_TOOLS, DROPS, about=_is_database),
     _rule("production configuration", ("*",), PRODUCTION),
     _rule("installing packages", INSTALL_TOOLS, about=_installs),

@@ -1,6 +1,7 @@
-"""How much work the checks of several calls by their schemas may take together: those of one reply of a model.
+"""How much work checks by schemas may take together: of one reply or message, and of one call by all rules.
 
-Each check has its limit; without another one for all, thirty calls of a tool with a hostile schema hold up the loop.
+Each check has its limit; without another one for all, thirty calls of a tool with a hostile schema hold up the loop,
+and so does one call with sixty forms under six rules about a list.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 STEPS = 8_000  # as a single check counts them (tools/mcp/limits.py): 0.6 s at the most
+RULE_STEPS = 30_000  # for the checks of one call by all rules, whose schemas are simpler: 0.3 s
 _left: ContextVar[list[int] | None] = ContextVar("steps left for checks in a row", default=None)
 
 
 @contextmanager
-def checked_in_a_row() -> Iterator[None]:
-    """Within it, checks share these steps."""
-    token = _left.set([STEPS])
+def checked_in_a_row(steps: int = STEPS) -> Iterator[None]:
+    """Within it, checks share these steps; where others share theirs around it, no more than is left of those."""
+    mine = steps_for_one(steps)
+    left = [mine]
+    token = _left.set(left)
     try:
         yield
     finally:
         _left.reset(token)
+        count_steps(mine - left[0])
 
 
 def steps_for_one(most: int) -> int:

@@ -23,9 +23,14 @@ QUOTED_NAME = re.compile(r'(?<![^ ])"(?:[^"\\]|\\.)*"')
 COMMIT = re.compile(r"commit [0-9a-f]{40,64}\n[A-Z][a-z]+\W")
 OBJECT_ID = re.compile(r"[0-9a-fA-F]{40}([0-9a-fA-F]{24})?")
 RANGE = re.compile(r"\.\.\.?")
-HUNK = re.compile(r"@@ -[0-9]{1,9}(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
-# The lines of each side that a line of a hunk counts for
-IN_HUNK = {" ": (1, 1), "-": (1, 0), "+": (0, 1), "\\": (0, 0)}
+# Of a file with several parents, as while a merge is under way, each has a range and a column of its own
+HUNK = re.compile(r"(@@{1,40})((?: -[0-9]{1,9}(?:,[0-9]{1,9})?){1,40}) \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
+RANGE_OF_A_PARENT = re.compile(r"-[0-9]+(?:,([0-9]+))?")
+# What git itself writes outside of the hunks of a difference
+OF_GIT = re.compile(
+    r"diff --(git|cc|combined) |index |mode |((old|new|deleted file|new file) mode|(copy|rename) (from|to)|"
+    r"(dis)?similarity index|---|\+\+\+|@@+|Binary files|\* Unmerged path|\\) |$"
+)
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 # Fields of an answer that name a file, and those beside them that hold what is in it
@@ -147,7 +152,7 @@ def differing_files(diff: str) -> tuple[str, ...]:
         if header := HEADER.match(line):
             found += _in_header(line[header.end() :])
         elif line.startswith("--- ") and after.startswith("+++ "):
-            found += (_unquoted(line[4:]), _unquoted(after[4:]))
+            found += (unquoted(line[4:]), unquoted(after[4:]))
     return tuple(dict.fromkeys(BEFORE_A_NAME.sub("", one) for one in found if one and one != "/dev/null"))
 
 
@@ -164,25 +169,53 @@ def shown_files(revision: str, text: str) -> tuple[str, ...]:
 
 
 def _has_broken_name(text: str) -> bool:
-    """Whether a name in a header goes on in the next line: then the old name is not followed by the new one. What a
-    hunk holds is no header, as far as its lines are those that it counts."""
-    lines, left = text.split("\n"), (0, 0)
+    """Whether a name in a header goes on in the next line: then the old name is not followed by the new one."""
+    return any(
+        line.startswith("--- ") and not after.startswith("+++ ") for line, after in _outside_of_hunks(text)
+    )
+
+
+def _outside_of_hunks(text: str) -> Iterator[tuple[str, str]]:
+    """The lines that no hunk counts as its own, each with the line after it: what a hunk holds is no header."""
+    lines, parents, left = text.split("\n"), list[int](), 0
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        step = IN_HUNK.get(line[:1]) if max(left) > 0 else None
-        if step is not None:
-            left = left[0] - step[0], left[1] - step[1]
-            continue
-        hunk = HUNK.match(line)
-        left = (int(hunk[1] or 1), int(hunk[2] or 1)) if hunk else (0, 0)
-        if line.startswith("--- ") and not after.startswith("+++ "):
-            return True
-    return False
+        columns = line[: len(parents)]
+        if (left <= 0 and not any(one > 0 for one in parents)) or not columns or columns.strip(" +-\\"):
+            parents, left = _ranges(line)
+            yield line, after
+        elif "\\" not in columns:
+            kept = "-" if "-" in columns else " "  # by this column, a parent has the line
+            parents = [
+                one - (sign == kept) for one, sign in zip(parents, columns.ljust(len(parents)), strict=True)
+            ]
+            left -= kept == " "
+
+
+def _ranges(line: str) -> tuple[list[int], int]:
+    """How many lines a hunk with this header has of each parent, and in the end; none where it is no header."""
+    hunk = HUNK.match(line)
+    if hunk is None:
+        return [], 0
+    return [int(one or 1) for one in RANGE_OF_A_PARENT.findall(hunk[2])], int(hunk[3] or 1)
+
+
+def patched_files(text: str) -> tuple[str, ...]:
+    """The files of a difference that stands below a line of its server. Raises ValueError where a line is none that git
+    writes: a program that the settings of git name for differences (`diff.external`), or a submodule, may name no file
+    of what it shows."""
+    plain = COLOUR.sub("", text).partition("\n")[2]
+    if not all(OF_GIT.match(line) for line, _ in _outside_of_hunks(plain)):
+        raise ValueError(
+            "git has not written all of it itself (is `diff.external` set for the user of the server?)"
+        )
+    return differing_files(text)
 
 
 def compared_files(target: str, text: str) -> tuple[str, ...]:
     """The files of a difference to what `target` names. Raises ValueError where git calls a file by an id, or as a side
-    of the target is called: two files were compared then, and it does not say what their names are."""
-    found = differing_files(text)
+    of the target is called: two files were compared then, and it does not say what their names are; and where not all
+    of it is written by git."""
+    found = patched_files(text)
     sides = {target, *RANGE.split(target)}
     if any(one in sides or OBJECT_ID.fullmatch(one) for one in found):
         raise ValueError("it names no file")
@@ -191,7 +224,8 @@ def compared_files(target: str, text: str) -> tuple[str, ...]:
 
 def excerpted_files(text: str) -> tuple[str, ...]:
     """The files that an answer of JSON names beside what is in them, such as the patches of a commit. An answer of
-    another form names none. Raises ValueError where it is JSON that is cut off or broken: a name may be missing."""
+    another form names none. Raises ValueError where a name is missing: the JSON is cut off or broken, or a server was
+    asked for the fields without it."""
     if not text.lstrip().startswith(("{", "[")):
         return ()
     try:
@@ -204,7 +238,10 @@ def excerpted_files(text: str) -> tuple[str, ...]:
         if isinstance(value, Mapping):
             left += value.values()
             if any(value.get(name) for name in FILE_TEXTS):
-                found += (one for name in FILE_NAMES if isinstance(one := value.get(name), str))
+                names = [one for name in FILE_NAMES if isinstance(one := value.get(name), str)]
+                if not names:
+                    raise ValueError("it has content without the name of its file")
+                found += names
         elif isinstance(value, list):
             left += value
     return tuple(dict.fromkeys(found))
@@ -212,14 +249,14 @@ def excerpted_files(text: str) -> tuple[str, ...]:
 
 def _in_header(names: str) -> list[str]:
     """The two names of `a/x b/x`, of which each may be in quotes, or the one of a merge."""
-    quoted = [_unquoted(found[0]) for found in QUOTED_NAME.finditer(names)]
+    quoted = [unquoted(found[0]) for found in QUOTED_NAME.finditer(names)]
     plain = QUOTED_NAME.sub(" ", names).strip()
     halves = (plain[: len(plain) // 2].strip(), plain[len(plain) // 2 :].strip())
     same = BEFORE_A_NAME.sub("", halves[0]) == BEFORE_A_NAME.sub("", halves[1])
     return [*quoted, *(halves if same else (plain, *plain.split()))]
 
 
-def _unquoted(name: str) -> str:
+def unquoted(name: str) -> str:
     """A name without the quotation marks and escapes that git gives it."""
     name = name.rstrip("\t\r")
     if len(name) < 2 or not name.startswith('"') or not name.endswith('"'):

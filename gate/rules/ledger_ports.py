@@ -61,12 +61,15 @@ class TooManyWaiting(Exception):
 class ThreadContext:
     """`since`: from when on what was said in the thread is the context of its newest task, None where it has none.
     `under_way`: tasks of the person, in any thread, that are being assessed, planned or run; `of_agents`: those of
-    them that agents' tokens opened. `now`: the database's clock."""
+    them that agents' tokens opened. `standing`: tasks that ask the person something; `standing_of_agents`: the same of
+    those. `now`: the database's clock."""
 
     since: datetime | None
     under_way: int
-    now: datetime
     of_agents: int
+    standing: int
+    standing_of_agents: int
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +289,11 @@ class Ledger(Protocol):
     @property
     def questions(self) -> Questions: ...
 
+    @property
+    def token(self) -> str:
+        """The id of the API token that it is for; "" elsewhere."""
+        ...
+
     def for_token(self, token: str) -> Ledger:
         """The same ledger; every audit entry that is written with it names this API token, by its id."""
         ...
@@ -358,7 +366,7 @@ class Ledger(Protocol):
 
     async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
         """The tasks of a person in the states in which a task may wait for an answer, oldest first, each with when the
-        sweep looks at it."""
+        sweep looks at it. Without the results of their steps, which take much and which no list shows."""
 
     async def history(
         self, session: Session, since: datetime, limit: int = 30, but: str = ""
@@ -393,7 +401,8 @@ class Ledger(Protocol):
 
     async def shown_after(self, session: Session, since: str, to: str, but: str = UNDECIDED) -> bool:
         """Whether a message of ours that is newer than this timestamp of Slack stands in this thread, for all or for
-        this person alone; of what they alone were told, not counting notes of the kind `but` ("": all count)."""
+        this person alone, or is on its way there, or it is not known whether it came there; of what they alone were
+        told, not counting notes of the kind `but` ("": all count)."""
         ...
 
     async def others_wrote(self, incoming: Incoming, since: str) -> bool:

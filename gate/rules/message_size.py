@@ -11,7 +11,7 @@ from gate.rules.action import Json
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024  # of one message of a server; pictures in an answer take the most
 MAX_CONTAINERS = 25_000  # lists and objects in it
 MAX_DEPTH = 190  # of lists and objects in it; the SDK's parser reads 200
-MAX_VALUES = 100_000  # commas and colons in it, as many as its values and names
+MAX_VALUES = 60_000  # commas and colons in it, as many as its values and names
 MAX_DIGITS = 400  # of one number: to write out a longer one takes time by the square of its length
 # Values and names in what the SDK compares with its types, at 10 to 25 microseconds for each that is wrong: all but
 # structured content, metadata and the definitions of tools.
@@ -63,8 +63,8 @@ def has_more_values(whole: Json, most: int) -> bool:
 class MessageSize:
     """How much a message of JSON has, fed in pieces: parsing takes time for each value, however short the text is.
 
-    One microsecond for a value and three for a list or object keep the longest message below 0.1 s, also on a machine
-    that takes twice as long, and a piece of 16 KiB takes a millisecond to count.
+    The longest message is parsed and compared with its type in 20 ms, so in less than 0.1 s also on a machine that
+    takes four times as long, and a piece of 16 KiB takes a millisecond to count.
     """
 
     def __init__(self) -> None:

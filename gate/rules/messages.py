@@ -14,6 +14,8 @@ PROGRESS_DELAY = 0.7
 LATE, OVER = "late", "over"  # kinds of notes: something takes long; the message that said so goes
 UNDECIDED = "undecided"  # the kind of a note that says why plain words decided nothing, so that they may be said again
 EPHEMERAL = "only-visible-to-one"  # where a note stands that Slack showed to one person, and did not say when
+NOT_TAKEN = "not taken"  # the digest of a card that Slack did not take: nobody has seen what it asks
+ASKS = ":asks"  # ends the digest of an action on whose card its task asks whether that was what they needed
 PART = "part"  # the digest of an action that a card names without showing it whole: no yes counts there
 
 
@@ -102,7 +104,7 @@ class Posted:
     channel: str
     ts: str
     revision: int
-    digest: str = ""  # which version of an action people see there: "v2"; or PART
+    digest: str = ""  # which version of an action people see there: "v2", with ASKS; or PART, NOT_TAKEN
     at: datetime | None = field(default=None, compare=False)  # since when; the ledger sets it
     # How many draws of it have begun since one ended; the ledger sets it. More than one: it may have been posted.
     tries: int = field(default=0, compare=False)
@@ -115,8 +117,14 @@ class Posted:
     @property
     def shows(self) -> int:
         """The version that stands there; 0 when nothing is known to stand there yet."""
-        version = self.digest.removeprefix("v")
+        version = self.digest.removeprefix("v").removesuffix(ASKS)
         return int(version) if self.ts and version.isdigit() else 0
+
+
+def hint_key(user: str, channel: str, thread: str, ts: str = "") -> str:
+    """The key under which it is kept that this person alone was told something in a thread, after a click of theirs;
+    without `ts`, what all of them begin with."""
+    return f"hint:{user}:{channel}:{thread}:{ts}"
 
 
 def permalink(address: str, session: Session, channel: str = "", ts: str = "") -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gate.arguments.canonical_targets import Targets, argument_variants, forms_below, steps_to
-from gate.arguments.forms_apart import FormsApart
+from gate.arguments.declared_targets import Targets
+from gate.arguments.forms_apart import MOST_TOGETHER, FormsApart, mixtures
 from gate.arguments.inside_work import says_of
 from gate.arguments.named_paths import PATH, names_of_paths, paths_among, told_apart, with_paths
 from gate.arguments.nested_arguments import with_nested_arguments
-from gate.arguments.paths_together import MOST_TOGETHER
-from gate.arguments.text_forms import without_root
+from gate.arguments.target_forms import argument_variants, forms_below, without_roots
+from gate.arguments.target_texts import steps_to
 from gate.rules.action import Json
 from gate.rules.policy import Rule
 from gate.rules.tool import ToolSpec
@@ -28,9 +28,12 @@ def args_beside(
     said += [PATH] if rule.texts and PATH not in said else []  # its words may be about a file
     free = [name for name in said if steps_to(name)[0] not in args]
     reported = dict.fromkeys(form for path in found for form in (path, *forms_below(targets, path)))
-    made = [*given[1:]]
+    others = other_forms(tools[0], args, rule)
+    if others is None:
+        return None
+    made = [*given[1:], *others]
     for names, paths in ((free, paths_among(targets, [args])), (said, [*reported])):
-        some = told_apart(rule.schema, rule.texts, _seen(rule, paths)) if names else []
+        some = told_apart(rule.schema, rule.texts, _seen(rule, targets, paths)) if names else []
         if len(given) * len(names) * len(some) > MOST_TOGETHER:
             return None
         made += [form for one in given for form in with_paths(one, names, some)]
@@ -45,13 +48,20 @@ def is_about_both(rule: Rule, spec: ToolSpec) -> bool:
     return bool(rule.texts) or any(says_of(rule.schema, steps_to(name)[0]) for name in path_names([spec]))
 
 
-def other_forms(spec: ToolSpec, args: Mapping[str, Json], rule: Rule) -> Sequence[Json]:
-    """The arguments of a call in the other forms of what its recipe declares, one of each kind that a rule tells
-    apart."""
+def other_forms(spec: ToolSpec, args: Mapping[str, Json], rule: Rule) -> Sequence[Json] | None:
+    """The arguments of a call in the other forms of what its recipe declares, all and each in one of its own, one of
+    each kind that a rule tells apart; None where these are too many."""
     if (targets := spec.recipe.targets) is None:
         return []
-    forms = [*argument_variants(targets, args), *argument_variants(targets, args, True)]
-    return FormsApart().longest_of_each(rule.schema, rule.texts, forms)
+    inner = () if rule.spares_places(targets) else argument_variants(targets, args, True)
+    forms, apart = [*argument_variants(targets, args), *inner], FormsApart()
+    nested = (*spec.recipe.nested, *targets.nested)
+    lifted = [one for form in (args, *forms) for one in with_nested_arguments(nested, form)]
+    given = [args, *with_nested_arguments(nested, args)]
+    mixed = mixtures(apart, (rule.schema, rule.texts), given, [args, *forms, *lifted])
+    if mixed is None:
+        return None
+    return [*apart.longest_of_each(rule.schema, rule.texts, forms), *mixed]
 
 
 def path_names(tools: Sequence[ToolSpec]) -> list[str]:
@@ -61,7 +71,7 @@ def path_names(tools: Sequence[ToolSpec]) -> list[str]:
     return [*dict.fromkeys([PATH, *names])] if names or reports else []
 
 
-def _seen(rule: Rule, paths: Sequence[str]) -> Iterator[str]:
+def _seen(rule: Rule, targets: Targets, paths: Sequence[str]) -> Iterator[str]:
     yield from paths
-    if not rule.spares_absolute_paths:
-        yield from map(without_root, paths)
+    if not rule.spares_places(targets):
+        yield from without_roots(targets, paths)

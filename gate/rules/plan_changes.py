@@ -63,7 +63,26 @@ def rebuilt_plan(plan: Plan | None, proposed: Sequence[ProposedStep]) -> tuple[t
         ids.append(before.id if before else f"s{last}")
         steps.append(_kept(before, one, refs, tried) if before else _new(ids[-1], one, refs, tried))
     left = (step for step in old.values() if step.is_finished or step.id not in ids)
-    return (*_over(left), *steps), last
+    return (*_over(left), *_approved_in_order([*old.values()], steps)), last
+
+
+def _approved_in_order(before: Sequence[Step], steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps, without the consent to each that does not follow all that stood before it any more, and is not over:
+    it was approved as what follows that, say, a backup, and not as what follows another call that came in its place."""
+    needed, passed = list[Step](), list[Step]()
+    after: dict[str, list[Step]] = {}
+    for step in before:
+        after[step.id] = [*needed]
+        needed += [] if step.is_finished else [step]
+    for step in steps:
+        still = all(any(_stands_for(other, one) for other in passed) for one in after.get(step.id, ()))
+        yield step if still else replace(step, consent="")
+        passed.append(step)
+
+
+def _stands_for(step: Step, before: Step) -> bool:
+    """Whether a step is the one that stood in a plan before."""
+    return step.id == before.id and replace(step.call, privacy=before.call.privacy) == before.call
 
 
 def tried_tools(steps: Iterable[Step]) -> set[str]:

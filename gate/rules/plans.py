@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
@@ -16,17 +16,18 @@ from gate.rules.advisers import of_task
 from gate.rules.canonical_json import BadArguments, parse
 from gate.rules.receipt import digest
 from gate.rules.steps import is_shown_in_thread, public_step
-from gate.rules.task import Output, Plan, Step, StepRun, StepState, Task
+from gate.rules.task import TEXT, Output, Plan, Step, StepRun, StepState, Task
 from gate.rules.task import clipped as clipped
 from gate.rules.templates import PLACEHOLDER, TemplateError, expand, names
 from gate.rules.templates import STEP as PART
 from gate.sentences.past_tense import past_if_known
 
 RESULT = re.compile(r"\{steps\.([\w$-]+)(?=[.|\[}])")
-LARGE, SMALL = (
-    64_000,
-    8_000,
-)  # characters kept of a structured result: one that a later step takes, and others
+# Characters kept of a structured result: one that a later step takes, and others
+LARGE, SMALL = 64_000, 8_000
+# Bytes of all results of a plan together, as they are stored: each step writes them all, and each list reads them. The
+# last of them are for results of the usual size, so that one that comes after large ones is kept.
+TOGETHER, SPARED = 1_000_000, 250_000
 MAX_NAMES = 5  # steps named in a result
 MOST_NAMED = 50  # parts of earlier results in the arguments of one step
 UNDONE = "It was done, and taken back since."  # in place of what a step gave
@@ -190,6 +191,14 @@ def without_consent(plan: Plan) -> Plan:
     return replace(plan, steps=steps, approved_by="", stepwise=False, approved=0)
 
 
+def without_consent_to_what_is_left(plan: Plan) -> Plan:
+    """The plan without the consents to its steps that are not over."""
+    return replace(
+        plan,
+        steps=tuple(step if step.is_finished else replace(step, consent="") for step in plan.steps),
+    )
+
+
 def is_blocked(step: Step) -> bool:
     """Whether a step that is left will not run as it is: its tool, its arguments or the policy forbid it."""
     return not step.is_finished and step.verdict is Verdict.DENY
@@ -296,24 +305,53 @@ def _missing_result(plan: Plan, step: Step, name: str, template: str) -> str:
     return f"{begin} {told}, which cannot be filled in."
 
 
+def _size(value: Json) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+def _stored(value: Json) -> int:
+    """The bytes of a value as it is stored, or a few more."""
+    return len(json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace"))
+
+
 def with_result(plan: Plan, step: Step, text: str, structured: Json) -> Step:
     """The step, done, with as much of its result as is kept: more of it where a later step takes it."""
     wanted = any(step.id in required_steps(other) for other in plan.steps)
     room = LARGE if wanted else SMALL
     result = {"text": text[:room], **_smallest(_fields(text, structured), room)}
-    output = replace(step.output, text=clipped(text), result=result)
+    output = replace(step.output, text=clipped(text), result=_smallest(result, _left(plan, step), _stored))
     return replace(step, state=S.DONE, output=output)
 
 
-def _smallest(fields: dict[str, Json], room: int) -> dict[str, Json]:
+def without_results(task: Task) -> Task:
+    """The task without what its steps gave for later ones."""
+    if task.plan is None:
+        return task
+    steps = (replace(step, output=replace(step.output, result=None)) for step in task.plan.steps)
+    return replace(task, plan=replace(task.plan, steps=tuple(steps)))
+
+
+def is_shortened(step: Step) -> bool:
+    """Whether not all words that a step gave are kept."""
+    kept = step.result.get("text") if isinstance(step.result, dict) else ""
+    return len(str(kept)) >= SMALL if kept else len(step.text) >= TEXT
+
+
+def _left(plan: Plan, step: Step) -> int:
+    """The bytes that the result of a step may take beside those of the others."""
+    left = TOGETHER - sum(_stored(one.result) for one in plan.steps if one.id != step.id)
+    return max(left - SPARED, min(left, 2 * SMALL))
+
+
+def _smallest(fields: dict[str, Json], room: int, size: Callable[[Json], int] = _size) -> dict[str, Json]:
     """The fields that have room together, as JSON; the largest go first."""
-    sizes = {name: _size(value) for name, value in fields.items()}
-    left, gone = _size(fields), set()
+    sizes = {name: size(value) for name, value in fields.items()}
+    left, gone = size(fields), set()
     for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
         if left <= room:
             break
         gone.add(name)
-        left -= _size(name) + sizes[name] + len(": , ")
+        left -= size(name) + sizes[name] + len(": , ")
     return {name: value for name, value in fields.items() if name not in gone}
 
 
@@ -333,10 +371,6 @@ def _fields(text: str, structured: Json) -> dict[str, Json]:
 def with_failure(step: Step, text: str) -> Step:
     """The step, failed: nothing that it gave may be used. `text` says what went wrong."""
     return replace(step, state=S.FAILED, output=replace(step.output, text=clipped(text), result=None))
-
-
-def _size(value: Json) -> int:
-    return len(json.dumps(value, ensure_ascii=False))
 
 
 # In words

@@ -6,24 +6,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gate.arguments import command_tools
-from gate.arguments.call_forms import CallForms
-from gate.arguments.canonical_targets import (
-    Targets,
-    content_paths,
-    has_broken_path,
-    has_names_beyond,
-    is_beyond_search,
-    too_many_targets,
-    words_beside,
-)
+from gate.arguments.call_forms import CallForms, counted_forms
+from gate.arguments.canonical_paths import has_broken_path
+from gate.arguments.declared_targets import Targets
+from gate.arguments.deleting_tools import deletes_files, drops_tables
 from gate.arguments.forms_apart import texts_of
 from gate.arguments.identifiers import Ids, too_many_ids
-from gate.arguments.pattern_search import MOST_SEARCHED, as_long_together, found_patterns
+from gate.arguments.pattern_search import (
+    MOST_SEARCHED,
+    as_long_together,
+    found_in_any_case,
+    found_patterns,
+)
+from gate.arguments.target_bounds import has_names_beyond, is_beyond_search, too_many_targets
+from gate.arguments.target_forms import content_paths, words_beside
 from gate.arguments.tool_names import destroys, has_acting_word, has_changing_verb, only_reads, shows_change
 from gate.arguments.tool_names import words as words
 from gate.arguments.undeclared_arguments import undeclared_argument
 from gate.rules.action import CallClass, Decision, Json, Risk, Verdict
 from gate.rules.approvers import Approvers, combined
+from gate.rules.checks_in_a_row import RULE_STEPS, checked_in_a_row
 from gate.rules.policy_reasons import (
     BROKEN_PATH,
     ELSEWHERE,
@@ -42,6 +44,9 @@ CLASS_ORDER = (CallClass.READ, CallClass.WRITE, CallClass.UNKNOWN, CallClass.DES
 CLAIMED = "claimed read-only"  # the rule where an admin's word that a tool only reads is all that is missing
 NO_RULE = "no rule"
 UNCLASSIFIED = (NO_RULE, CLAIMED, "no annotations")  # the rules of `_claimed` where nothing raises the class
+# Texts of lists and forms that are told apart for one call, for all rules together: 0.15 s. A rule that is left then
+# counts as holding
+MOST_TOLD_APART = 100_000
 RISK_ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
 RISK_OF = dict(zip(CLASS_ORDER, (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.HIGH), strict=True))
 
@@ -153,7 +158,7 @@ def decide(
     `asked` is the risk its proposer gave: it may raise the risk, never lower it. A recipe on a server that is
     neither bundled nor reviewed comes from the operator's manifests, so its class counts like a rule's.
     """
-    if too_many_targets(spec.recipe.targets, args):
+    if too_many_targets(spec.recipe.targets, args, counted_forms(spec, args)):
         return _unclear(policy, spec, TOO_MANY)
     rules = matching_rules(policy, spec, args, matches)
     if unclear := _what_is_unclear(policy, spec, rules):
@@ -249,8 +254,9 @@ def _unclear_paths(targets: Targets | None, args: Json) -> tuple[str, str] | Non
 
 def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches) -> list[Rule]:
     """The rules that are about this call, in whatever form a tool may take its arguments."""
-    forms = CallForms.of(spec, args)
-    ids = Ids(spec.recipe.names_of_ids)
+    told_apart: list[int] = []
+    forms = CallForms.of(spec, args, told_apart.append)
+    ids = Ids(spec.recipe.names_in_any_letters)
     with_ids = forms.with_ids(ids)
 
     def is_about(rule: Rule) -> bool:
@@ -259,7 +265,9 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
             return True
         if rule.as_given:
             return any(rule.fits(form, matches) for form in forms.written)
-        said = rule.schema, rule.spares_absolute_paths
+        if sum(told_apart) > MOST_TOLD_APART:
+            return True
+        said = rule.schema, rule.spares_places(spec.recipe.targets)
         return (
             any(matches(rule.schema, form) for form in forms.held_against(*said))
             or _holds_ids(rule, ids, with_ids, matches)
@@ -273,10 +281,13 @@ def matching_rules(policy: Policy, spec: ToolSpec, args: Json, matches: Matches)
     bounded = [rule for rule in named if rule.only_gates]
     others = [rule for rule in named if not rule.only_gates]
     found = found_patterns(_patterns(others), texts) | found_patterns(_patterns(bounded), first)
-    found |= ids.found(_patterns(others), texts)
+    # What files lie in is named by the whole of an argument, an id also within the words of another one.
+    found |= ids.found(_patterns(others), texts if spec.recipe.names_of_ids else ())
+    found |= found_in_any_case(_patterns(others), (*forms.holders, *forms.below))
     words_inside = [*texts_of(words_beside(spec.recipe.targets, args))]
     found |= found_patterns(_patterns(rule for rule in others if not rule.always), words_inside)
-    holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
+    with checked_in_a_row(RULE_STEPS):  # a check that has no steps left counts as holding
+        holding = [rule for rule in named if found.issuperset(rule.texts) and is_about(rule)]
     holding += [BEYOND_HOLDERS] if forms.work.is_over else []
     holding += [UNSEARCHED] if bounded and len(first) < len(texts) else []
     beyond = any(rule.schema for rule in others) and has_names_beyond(spec.recipe.targets, args)
@@ -292,9 +303,9 @@ def _holds_ids(rule: Rule, ids: Ids, spelled: Sequence[CallForms], matches: Matc
         return False
     schema = ids.schema(rule.schema)
     some = all if ids.spares(rule.schema) else any
-    if schema == rule.schema:  # it says nothing of them, so each other form has been held against it
+    if not ids.compares(rule.schema):  # each other form has been held against it
         return some(any(matches(schema, form) for form in forms.given) for forms in spelled)
-    said = schema, rule.spares_absolute_paths
+    said = schema, rule.spares_places(spelled[0].spec.recipe.targets)
     return some(
         any(matches(schema, form) for form in forms.held_against(*said))
         or any(matches(seen, form) for seen, form in forms.beside_schemas(*said))
@@ -337,7 +348,8 @@ def _recipe_rules(spec: ToolSpec) -> Iterator[Rule]:
 def _only_reads(spec: ToolSpec, cls: CallClass) -> bool:
     """Whether the always-gate list spares this call. The operator's word alone does not take a tool off it
     whose name says that it destroys: a server that is believed has to say so too."""
-    return cls is CallClass.READ and (not destroys(spec.name) or _claimed_hints(spec)[0] is CallClass.READ)
+    destroying = destroys(spec.name) or deletes_files(spec.full_name) or drops_tables(spec.full_name)
+    return cls is CallClass.READ and (not destroying or _claimed_hints(spec)[0] is CallClass.READ)
 
 
 VERDICTS = {

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from gate.arguments.declared_targets import Targets
 from gate.arguments.forms_apart import texts_of
-from gate.arguments.named_paths import may_say, spares_absolute
+from gate.arguments.named_paths import may_say, spares_places
 from gate.arguments.pattern_search import OF_ENDS, searching
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.approvers import Approvers
@@ -63,10 +64,11 @@ class Rule:
         gating = Rule(self.name, self.tools, self.about, always=True, at_least=least, texts=self.texts)
         return self == gating and bool(self.texts) and OF_ENDS.keys().isdisjoint(self.texts)
 
-    @property
-    def spares_absolute_paths(self) -> bool:
-        """Whether it is about whatever does not lie below some absolute path."""
-        return self.schema is not None and spares_absolute(self.schema)
+    def spares_places(self, targets: Targets | None) -> bool:
+        """Whether it is about whatever does not lie below some path from the root of the disk, or below one that begins
+        with the name of one of several folders: it is held against paths that begin so, and against no others."""
+        roots = targets.roots if targets and len(targets.roots) > 1 else ()
+        return self.schema is not None and spares_places(self.schema, [root.name for root in roots])
 
     @property
     def asks_more_than_a_phrase(self) -> bool:

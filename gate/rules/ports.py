@@ -133,6 +133,12 @@ class Limits:
         """The same of requests that are under way."""
         return max(1, self.requests_per_user // 2)
 
+    @property
+    def standing_per_user(self) -> int:
+        """How many requests of one person may wait for an answer of theirs, which they may do for ever: each list of
+        what waits reads them all."""
+        return 5 * self.requests_per_user
+
 
 class Clock(Protocol):
     def now(self) -> datetime: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypedDict, Unpack
 
+from gate.rules.action import Session
 from gate.rules.server_questions import QuestionEvent, ServerQuestion
 
 
@@ -51,6 +52,10 @@ class Questions(Protocol):
 
     async def waiting(self, team: str, user: str) -> tuple[ServerQuestion, ...]:
         """What servers ask in calls that this person has asked for."""
+        ...
+
+    async def waits_in(self, session: Session) -> bool:
+        """Whether a server asks something in this thread, whoever may answer."""
         ...
 
     async def overdue(self, limit: int = 100) -> tuple[str, ...]:

@@ -225,8 +225,10 @@ class ReviewsTx(Protocol):
 class Reviews(Protocol):
     """Questions. Each raises Unavailable when the database cannot be had in time."""
 
-    async def of(self, team: str, execution: str) -> tuple[ReviewRecord, ...]:
-        """All reviews of an execution, the oldest first."""
+    async def of(
+        self, team: str, execution: str, limit: int = 50, after: int = 0
+    ) -> tuple[ReviewRecord, ...]:
+        """The first reviews of an execution with a larger id than `after`, the oldest first; large ones are fewer."""
 
     async def by(
         self, team: str, reviewer: str, limit: int = 50, before: int = 0
@@ -235,7 +237,7 @@ class Reviews(Protocol):
 
     async def waiting(self, team: str) -> tuple[tuple[Action, ...], tuple[Task, ...]]:
         """The actions that wait for a review, to run or with what they gave, and the tasks that wait for one after a
-        step."""
+        step, without the results of their steps."""
 
     async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
         """The actions of one requester outside of plans whose result waits for a review."""

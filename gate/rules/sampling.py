@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -94,15 +94,3 @@ def recorded_by(record: SamplingRecord) -> Iterator[None]:
         yield
     finally:
         RECORD.reset(before)
-
-
-@contextmanager
-def withholding() -> Iterator[None]:
-    """Within it, neither what called tools ask a model nor its answers are kept."""
-    record = RECORD.get()
-    if record is None:
-        yield
-        return
-    write = record.write
-    with recorded_by(replace(record, write=lambda one: write(replace(one, withheld=True)))):
-        yield

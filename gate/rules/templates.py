@@ -13,8 +13,8 @@ from posixpath import normpath
 from typing import TypeVar
 
 from gate.rules.action import Json
-from gate.rules.diffs import compared_files, differing_files, excerpted_files, shown_files
-from gate.rules.git_status import under_way
+from gate.rules.diffs import compared_files, differing_files, excerpted_files, patched_files, shown_files
+from gate.rules.git_status import staged_files, to_be_committed, under_way
 from gate.sentences.plurals import counted
 
 PLACEHOLDER = re.compile(
@@ -31,6 +31,10 @@ _T = TypeVar("_T")
 
 class TemplateError(Exception):
     """A template names something that is not there, or a filter that does not exist."""
+
+
+class Unreadable(TemplateError):
+    """A value is there, and its filter cannot take it apart."""
 
 
 def human_size(count: int) -> str:
@@ -59,8 +63,11 @@ def _folder(value: Json) -> str:
 
 def _tree(value: Json) -> str:
     """The path in a revision of git, as in `HEAD:docs`; nothing where it is a whole commit."""
-    _, colon, path = str(value).rpartition(":")
-    return path if colon else ""
+    revision, colon, path = str(value).partition(":")
+    while colon and revision.count("{") > revision.count("}"):  # words in it, as in `HEAD^{/fix: it}:docs`
+        more, colon, path = path.partition(":")
+        revision += more
+    return path
 
 
 def _shown_files(value: Json) -> tuple[str, ...]:
@@ -154,11 +161,16 @@ FILTERS: dict[str, Callable[[Json], str]] = {
     "sha": _sha_of_download,
     "intact": lambda v: "" if "\ufffd" in str(v) else str(v),  # nothing where bytes were lost in reading
     "differing": lambda v: "\n".join(differing_files(str(v))),  # the files of a difference of git
+    "patched": lambda v: "\n".join(
+        patched_files(str(v))
+    ),  # the same, of one that is git's own from the second line on
+    "staged": lambda v: "\n".join(staged_files(str(v))),  # the files that a status of git says are staged
     "excerpted": lambda v: "\n".join(excerpted_files(str(v))),  # the files whose content JSON gives
     "shown": lambda v: "\n".join(_shown_files(v)),  # the files of what git shows of a revision
     "compared": lambda v: "\n".join(_compared_files(v)),  # the files of a difference to a target
     "paths": lambda v: "\n".join(map(str, _paths(v))),  # the absolute paths that stand on lines of their own
     "underway": lambda v: under_way(str(v)),  # what a status of git says is not finished
+    "uncommitted": lambda v: to_be_committed(str(v)),  # what it says is staged
     "folder": _folder,
     "tree": _tree,
     "owner": lambda v: str(v).partition("/")[0],  # of a repository by its full name
@@ -168,6 +180,8 @@ FILTERS: dict[str, Callable[[Json], str]] = {
 
 LISTS: dict[str, Callable[[Json], list[Json]]] = {
     "differing": lambda v: list(differing_files(str(v))),
+    "patched": lambda v: list(patched_files(str(v))),
+    "staged": lambda v: list(staged_files(str(v))),
     "excerpted": lambda v: list(excerpted_files(str(v))),
     "shown": lambda v: list(_shown_files(v)),
     "compared": lambda v: list(_compared_files(v)),
@@ -246,7 +260,7 @@ def _filtered(change: Callable[[Json], _T], found: re.Match[str], scope: Mapping
     except RecursionError:
         raise TemplateError(f"{found[0]} cannot be shown: it is too deep") from None
     except (ValueError, OverflowError) as error:  # a number that no unit holds, or nobody could print
-        raise TemplateError(f"{found[0]} cannot be shown: {error}") from None
+        raise Unreadable(f"{found[0]} cannot be shown: {error}") from None
 
 
 def names(template: Json) -> set[tuple[str, ...]]:

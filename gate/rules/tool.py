@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import CallClass, Json, Risk
 
 
@@ -200,6 +200,12 @@ class Recipe:
     def names_of_ids(self) -> tuple[str, ...]:
         """Those, and the ones whose words are compared in any case."""
         return (*self.names_of_lists, *self.any_case)
+
+    @property
+    def names_in_any_letters(self) -> tuple[str, ...]:
+        """Those, and the ones that name what files lie in, until a read has said what that is."""
+        own = self.targets or Targets()
+        return (*self.names_of_ids, *(() if own.resolved_in else own.inside))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ HELP = re.compile(
 UNADDRESSED = frozenset(
     {"me", "us", "please", "with", "on", "about", "for", "the", "server", "this", "that", "it"}
 )
-TRIM = " \t\r\n.!"
+TRIM = " \t\r\n.!…"
 # What phones, other keyboards and other alphabets have in the place of an apostrophe
 APOSTROPHES = str.maketrans(
     dict.fromkeys("\u2019\u2018\u201b\u2032\u02bc\u02bb\u02b9\u02c8\uff07`\u00b4", "'")
@@ -107,6 +107,14 @@ MODE = re.compile(r"mode[ \t]+([A-Za-z_-]{1,40}?)(?:(?:[ \t]*+=[ \t]*+|[ \t]++)(
 
 def is_yes(text: str) -> bool:
     return _plain(text) in YES
+
+
+def is_doubtful_yes(text: str, mentioned: bool) -> bool:
+    """Whether what is written as a yes may begin something else: “ok...”; in other languages “y” is an “and”, or an
+    “uh”."""
+    end = text[len(text.rstrip(TRIM)) :]
+    trails_off = "…" in end or end.count(".") > 1
+    return is_yes(text) and (trails_off or (_plain(text) == "y" and not mentioned))
 
 
 def is_acknowledgement(text: str) -> bool:

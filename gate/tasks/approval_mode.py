@@ -37,7 +37,7 @@ async def set_mode_by_text(world: World, incoming: Incoming) -> PressResult | No
         return PressResult(False, "not_allowed", ruling.reason, task=task)
     for _ in range(MAX_TASKS):
         try:
-            return await _set_mode(world, task, changes)
+            return await _set_mode(world, task, changes, incoming.key)
         except BadSwitches as wrong:
             return PressResult(False, "unfit", str(wrong), task=task)
         except StaleTask:
@@ -70,13 +70,14 @@ async def set_mode(world: World, press: TaskPress, changes: Mapping[str, Json]) 
         return PressResult(False, "unfit", str(wrong))
 
 
-async def _set_mode(world: World, task: Task, changes: Mapping[str, Json]) -> PressResult:
+async def _set_mode(world: World, task: Task, changes: Mapping[str, Json], message: str) -> PressResult:
     """Raises BadSwitches, and StaleTask."""
     async with world.ledger.begin() as tx:
         now = await tx.task(task.id)
         if now is None or now.is_finished:
             return PressResult(False, "none", NO_TASK)
         changed = await _with_mode(tx, now, changes)
+        await tx.finish_message(message)  # read once more, it would undo what was set since
     return PressResult(True, "mode", _described(changed.switches), task=changed)
 
 

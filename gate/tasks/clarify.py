@@ -121,9 +121,7 @@ async def _store_first_reply(
         await fail_task(tx, task, way.stuck)
         return
     flow = Flow.PLAN if task.planned else way.flow  # a plan that was begun goes on as one
-    other = await tx.thread_holder(task.session) if way.ask or flow is not Flow.SIMPLE else None
-    if other is not None and other.id != task.id:
-        await fail_task(tx, task, thread_busy_reason(other, task.requester))
+    if (way.ask or flow is not Flow.SIMPLE) and await ended_by_another(tx, task):
         return
     if way.ask:
         asking = replace(task.clarification, questions=way.ask, asked=task.asked + 1, assessment=found)
@@ -141,6 +139,15 @@ async def _store_first_reply(
     )
     turn = await tx.open_turn(replace(first.turn, at=await tx.now()))
     tx.enqueue(jobs.turn(turn.id, "begin", turn, now))
+
+
+async def ended_by_another(tx: Tx, task: Task) -> Task | None:
+    """The task, which would talk, ask or plan in a thread that another one holds: that is said, and it ends. None where
+    the thread is free."""
+    other = await tx.thread_holder(task.session)
+    if other is None or other.id == task.id:
+        return None
+    return await fail_task(tx, task, thread_busy_reason(other, task.requester))
 
 
 def thread_busy_reason(other: Task, user: str) -> str:

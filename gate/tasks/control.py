@@ -208,7 +208,11 @@ async def skip_step(world: World, press: TaskPress) -> PressResult:
         if late:
             return late
         skipped = replace(with_try(step, action), state=StepState.SKIPPED)
-        return await _continue(tx, task, press.user, plan=with_step(task, skipped).plan)
+        plan = with_step(task, skipped).plan
+        assert plan is not None
+        # An admin approves nothing for others: what was to follow it was approved as what follows it.
+        left = plan if press.user == task.requester else plans.without_consent_to_what_is_left(plan)
+        return await _continue(tx, task, press.user, plan=left)
 
     return await _decide_failed_step(world, press, TaskVerb.CONTINUE, do)
 

@@ -24,6 +24,13 @@ TOO_MANY_OF_AGENTS = (
     "{count} tasks of this person that agents opened are under way; the rest is left for the person. Wait until some "
     "are done, or stop them."
 )
+TOO_MANY_STANDING = (
+    "{count} of your requests wait for your answer: answer or stop some first. `/pending` lists them."
+)
+TOO_MANY_OF_AGENTS_STANDING = (
+    "{count} tasks of this person that agents opened wait for an answer; the rest is left for the person. Answer some "
+    "of them first, or stop them."
+)
 
 # Is done with the message that has this key, as the last of a transaction.
 Proceed = Callable[[Tx, str], Awaitable[None]]
@@ -58,6 +65,10 @@ def _refusal(world: World, before: ThreadContext, agent: bool) -> str:
         return TOO_MANY_TASKS.format(count=before.under_way)
     if agent and before.of_agents >= world.limits.requests_of_agents:
         return TOO_MANY_OF_AGENTS.format(count=before.of_agents)
+    if before.standing >= world.limits.standing_per_user:
+        return TOO_MANY_STANDING.format(count=before.standing)
+    if agent and before.standing_of_agents >= world.limits.standing_per_user // 2:
+        return TOO_MANY_OF_AGENTS_STANDING.format(count=before.standing_of_agents)
     return ""
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from gate.rules.action import Action
 from gate.rules.events import open_request
+from gate.rules.messages import ASKS, NOT_TAKEN
 from gate.rules.planner_port import Incoming
 from gate.rules.ports import Posted, World
 from gate.rules.task import Task
@@ -37,10 +38,10 @@ async def shown_since(world: World, about: Action | Task) -> str:
     where none is known to."""
     kind, _ = open_request(about) or ("", 0) if isinstance(about, Task) else ("", 0)
     if kind == "satisfaction" and isinstance(about, Task):
-        at = await satisfaction_asked_at(world, about)
+        at = await _satisfaction_may_be_asked_since(world, about)
         return timestamp(at) if at else ""
     posted = await card_of(world, about)
-    if posted is None or not posted.ts:
+    if posted is None or not posted.ts or posted.digest == NOT_TAKEN:
         return ""
     if isinstance(about, Action):
         return _version_shown_since(about, posted)
@@ -57,12 +58,21 @@ async def card_of(world: World, about: Action | Task) -> Posted | None:
 
 
 async def satisfaction_asked_at(world: World, task: Task) -> datetime | None:
-    """When a task asked whether it was what they needed; on the card of a change, that is when the change was made."""
+    """Since when people see that a task asks whether it was what they needed; None where that is not known. On the card
+    of a change it comes to ask later than the change is made: a model may have last words."""
+    shown = await world.ledger.posted(task.asked_on or f"{task.id}:satisfaction:{task.ends}")
+    if shown is None or not shown.ts or shown.digest == NOT_TAKEN:
+        return None
+    return shown.at if not task.asked_on or shown.digest.endswith(ASKS) else None
+
+
+async def _satisfaction_may_be_asked_since(world: World, task: Task) -> datetime | None:
+    """The same; on the card of a change, from when the change was made: whoever thanks for it as soon as they see that
+    may be quicker than what is noted of the card."""
     action = await world.ledger.action(task.asked_on) if task.asked_on else None
-    if action is not None:
-        return action.outcome.at if action.outcome else None
-    shown = await world.ledger.posted(f"{task.id}:satisfaction:{task.ends}")
-    return shown.at if shown else None
+    if action is None:
+        return await satisfaction_asked_at(world, task)
+    return action.outcome.at if action.outcome else None
 
 
 def is_early_vote(incoming: Incoming, action: Action, posted: Posted) -> bool:

@@ -206,7 +206,7 @@ async def _post_result(world: World, incoming: Incoming, said: PressResult) -> N
 async def post_note(
     world: World, incoming: Incoming, kind: str, body: Mapping[str, Json], to: str = ""
 ) -> None:
-    """Answer a message with a note; once, however often the run repeats.
+    """Answer a message with a note, which ends it; once, however often the run repeats.
 
     What one person alone sees goes beside a message that began no thread yet: Slack shows it only in active ones.
     """
@@ -214,8 +214,16 @@ async def post_note(
     note = Note(
         derive_id("answer", incoming.key, kind), incoming.session, kind, {**body, "beside": beside}, to
     )
+    await _tell(world, incoming, note)
+
+
+async def _tell(world: World, incoming: Incoming, note: Note, ends: bool = True) -> None:
+    """Put in a note about a message and end the message with it: what was answered with “Nothing ran” is not read
+    once more after a crash, when it might be taken for a yes to what still waits by then."""
     async with world.ledger.begin() as tx:
         await tx.note(note)
+        if ends:
+            await tx.finish_message(incoming.key)
 
 
 async def _command(world: World, incoming: Incoming) -> bool:
@@ -264,9 +272,9 @@ async def _cancel_command(world: World, incoming: Incoming) -> bool:
         await post_note(
             world, incoming, "text", {"text": "Nothing of yours is waiting in this thread."}, to=incoming.user
         )
-    for action in waiting:  # each its own: the message is read to its end when all are cancelled
+    for action in waiting:  # each its own: the message ends when all are cancelled
         press = replace(_press(action, incoming), message="")
-        await _answer(world, incoming, await cancel(world, press), action)
+        await _answer(world, incoming, await cancel(world, press), action, ends=action is waiting[-1])
     return True
 
 
@@ -335,7 +343,7 @@ async def _yes(world: World, incoming: Incoming, action: Action) -> None:
 
 
 async def _answer(
-    world: World, incoming: Incoming, said: PressResult | InvalidAnswer, action: Action
+    world: World, incoming: Incoming, said: PressResult | InvalidAnswer, action: Action, ends: bool = True
 ) -> None:
     """Tell what came of it, where the card does not say it already."""
     if isinstance(said, InvalidAnswer):
@@ -351,5 +359,4 @@ async def _answer(
         note = Note(
             derive_id("said", incoming.key, action.id), incoming.session, kind, {"text": text}, incoming.user
         )
-        async with world.ledger.begin() as tx:
-            await tx.note(note)
+        await _tell(world, incoming, note, ends)

@@ -37,6 +37,7 @@ TO_WHOM = (
     "Is this for me, or for somebody else who wrote here since? Nothing ran: please press a button on the card, or "
     "mention me in your answer."
 )
+DOUBTFUL = "Was that a yes? Nothing ran: please press a button on the card, or write “yes”."
 # A task in one of these waits for a person's word, which a “yes” may be.
 ASKING = (TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED, TaskState.TALKING)
 
@@ -45,8 +46,7 @@ async def why_undecided(world: World, incoming: Incoming, about: Action | Task) 
     """Why plain words of somebody who may decide this action, or let this task go on, do not; "" where they do."""
     if unseen := await _why_unseen(world, incoming, about):
         return unseen
-    own_task = about.task if isinstance(about, Action) else about.id  # "" of an action without one
-    if await world.ledger.grants.of_agents({about.id, *filter(None, [own_task])}):
+    if await world.ledger.grants.of_agents({about.id, *filter(None, [await _task_behind(world, about)])}):
         return BY_AGENT
     tasks = await _own_tasks(world, incoming)
     if any(task.id != about.id and task.state in ASKING for task in tasks):
@@ -58,7 +58,17 @@ async def why_undecided(world: World, incoming: Incoming, about: Action | Task) 
     yes = thread_commands.is_yes(incoming.text)  # in whatever words: a model may have asked for any of them
     if yes and (await _is_not_newest(world, incoming, about) or await _has_result_since(world, tasks, about)):
         return AMBIGUOUS
-    return TYPED if isinstance(about, Action) and about.verdict is not Verdict.CONFIRM else ""
+    if isinstance(about, Action) and about.verdict is not Verdict.CONFIRM:
+        return TYPED
+    return DOUBTFUL if thread_commands.is_doubtful_yes(incoming.text, incoming.mentioned) else ""
+
+
+async def _task_behind(world: World, about: Action | Task) -> str:
+    """The task in which it was proposed first: what is asked again once that is over is no step of it. "" without."""
+    if not isinstance(about, Action):
+        return about.id
+    turn = await world.ledger.turn(about.turn) if about.turn and not about.task else None
+    return turn.task if turn else about.task
 
 
 async def is_asked(world: World, incoming: Incoming) -> bool:
@@ -92,7 +102,9 @@ async def _waits_besides(world: World, incoming: Incoming, about: Action | Task)
     here = [item.record for item in listed if item.record.session == incoming.session]
     here += await may_confirm_in(world, incoming.session, incoming.user)
     own = {about.id} if isinstance(about, Action) else {about.id, *(a.id for a in here if _is_of(a, about))}
-    return any(record.id not in own for record in here)
+    if any(record.id not in own for record in here):
+        return True
+    return await world.ledger.questions.waits_in(incoming.session)  # an approver may be who it is for
 
 
 async def _is_for_others(world: World, incoming: Incoming, about: Action | Task) -> bool:
@@ -119,11 +131,14 @@ async def _is_not_newest(world: World, incoming: Incoming, about: Action | Task)
 
 
 async def _has_result_since(world: World, tasks: Sequence[Task], about: Action | Task) -> bool:
-    """Whether a result of one of these tasks was shown after the card, so that “ok” may be about either."""
+    """Whether one of these tasks asked after the card whether its result was what they needed, so that “ok” may be
+    about either. One that is to ask on the card of its change may do so before we know of it."""
     ended = [task for task in tasks if task.state is TaskState.SATISFACTION]
     card = await card_of(world, about) if ended else None
     for task in ended if card and card.ts else ():
         asked_at = await satisfaction_asked_at(world, task)
+        if asked_at is None and task.asked_on:
+            return True
         if asked_at and card and is_later(timestamp(asked_at), card.ts):
             return True
     return False

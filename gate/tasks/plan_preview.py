@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gate.actions.action_versions import TOO_LONG
 from gate.actions.edit import without_bound_args
+from gate.actions.loop_time import counted, own_turn, yield_loop
 from gate.actions.prepare import DO_NOT_FIT, CallRequest, as_sentence, draft_action, unknown_tool_text
 from gate.actions.preview import (
     PreviewResult,
@@ -17,7 +18,8 @@ from gate.actions.preview import (
     policy_decision,
     reads_in_private,
 )
-from gate.arguments.canonical_targets import touched, with_resolved_paths
+from gate.arguments.declared_targets import with_resolved_paths
+from gate.arguments.target_texts import touched
 from gate.rules import advisers, plans
 from gate.rules.action import Action, Decision, Json, Preview, Verdict
 from gate.rules.canonical_json import BadArguments, canonical
@@ -93,10 +95,10 @@ def _reply_place(asked: CallRequest, step: Step, origin: Origin) -> CallRequest:
     return replace(asked, id=action_id, group=origin.group)
 
 
-async def turn_to_judge(world: World, task: Task) -> None:
+async def turn_to_judge(world: World) -> None:
     """Waits until no other step of a plan is judged, and other work has had its turn: large arguments take a while."""
-    async with world.judging.own(f"{task.session.team}:{task.requester}"), world.judging.one:
-        await world.clock.sleep(0)
+    async with own_turn(world), world.judging.one:
+        await yield_loop(world)
 
 
 async def preview_plan(world: World, task: Task, plan: Plan) -> Plan:
@@ -145,18 +147,19 @@ def with_problem(step: Step, problem: str) -> Step:
     return replace(step, preflight=found)
 
 
+@counted
 async def _preview_step(world: World, task: Task, plan: Plan, step: Step) -> Step:
     spec = world.tools.find(step.server, step.tool)
     if spec is None:
         return with_problem(step, unknown_tool_text(world, step.name))
     refs = {name: form for name, form in step.refs.items() if name not in spec.recipe.bind}
     step = replace(step, call=replace(step.call, args=without_bound_args(spec, step.args), refs=refs))
-    await turn_to_judge(world, task)
+    await turn_to_judge(world)
     decision = policy_decision(world, spec, step.args, task.session.channel)
     rules = plans.rules_hash(spec.definition, world.policy.version, decision)
     private = decision.private or reads_in_private(world, spec, step.args, task.session.channel)
     step = _judged_as_known(world, plan, step, spec, private)
-    await turn_to_judge(world, task)
+    await turn_to_judge(world)
     wrong = argument_problem(world, spec, step)
     if wrong:
         said = DO_NOT_FIT.format(tool=spec.full_name) if not is_shown_in_thread(step) else wrong
@@ -187,7 +190,7 @@ def _judged_as_known(world: World, plan: Plan, step: Step, spec: ToolSpec, priva
 async def _with_preview(world: World, task: Task, step: Step, spec: ToolSpec) -> Step:
     """The step with its preview and, where an approval can cover it, with its seal."""
     seen = await make_preview(world, spec, step.args, task.session.channel)
-    await turn_to_judge(world, task)
+    await turn_to_judge(world)
     decision = seen.decision or policy_decision(world, spec, seen.args, task.session.channel, seen.capture)
     decision = made_private(decision, seen.private)
     if decision.private or not seen.unseen:  # what could not be looked at may still be private

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gate.actions.button_press import PressResult, TaskPress
 from gate.actions.edit import without_bound_args
+from gate.actions.loop_time import counted
 from gate.actions.prepare import as_sentence, unknown_tool_text
 from gate.actions.preview import policy_decision
 from gate.actions.review_log import step_under_review
@@ -153,13 +154,14 @@ def _may_be_approved(plan: Plan | None) -> bool:
     )
 
 
+@counted
 async def _rules_now(world: World, task: Task) -> dict[tuple[int, str], str]:
     """What tools and rules say now of the steps that are left, by the version of the plan and the step. Not asked in
     a transaction: arguments may be large, and other work has its turn after each step."""
     found = dict[tuple[int, str], str]()
     for step in task.plan.steps if task.plan else ():
         if not step.is_finished:
-            await turn_to_judge(world, task)
+            await turn_to_judge(world)
             found[_version(task), step.id] = current_rules_hash(world, task, step)
     return found
 
@@ -250,6 +252,7 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
     async def do(tx: Tx, task: Task, plan: Plan) -> Task | PressResult:
         try:
             steps = apply_changes(plan, changes)
+            steps = _by_a_client(plan, steps) if tx.token else steps
         except BadChange as wrong:
             return PressResult(False, "unfit", str(wrong), task=task, step=wrong.step)
         if steps == plan.steps and not plan.lapsed:
@@ -274,6 +277,13 @@ async def modify(world: World, press: TaskPress, changes: Sequence[StepChange]) 
     return await _decide(world, press, TaskVerb.MODIFY, do)
 
 
+def _by_a_client(plan: Plan, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps as the client of an API token has changed them: that may be what anybody asked for who was heard."""
+    before = {step.id: step.args for step in plan.steps}
+    return tuple(step if step.args == before.get(step.id) else replace(step, heard=None) for step in steps)
+
+
+@counted
 async def _first_problem(world: World, task: Task, changes: Sequence[StepChange]) -> tuple[Step, str] | None:
     """The first step whose arguments cannot be taken with these changes, and why. Other work has turns in between."""
     try:
@@ -283,7 +293,7 @@ async def _first_problem(world: World, task: Task, changes: Sequence[StepChange]
     for step in steps:
         if step.rules or step.is_finished:
             continue
-        await turn_to_judge(world, task)
+        await turn_to_judge(world)
         if problem := _argument_problem(world, task, step):
             return step, problem
     return None

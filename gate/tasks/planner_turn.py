@@ -8,7 +8,7 @@ from dataclasses import replace
 from gate.actions.button_press import Press
 from gate.actions.claim_click import cancel
 from gate.actions.prepare import Answered, CallRequest, Prepared, as_sentence, prepare
-from gate.actions.preview import policy_decision
+from gate.actions.preview import decision_in_turn
 from gate.rules import advisers, jobs
 from gate.rules.action import Action, CallClass, Decision, Json, Ref, Verdict
 from gate.rules.action_states import State
@@ -286,7 +286,7 @@ async def _read(world: World, turn: Turn, place: tuple[int, int], call: Call) ->
         derive_id("action", turn.id, *place), turn.session, turn.requester, call, turn.id, place[1]
     )
     lookup = is_lookup(turn.exchanges[place[0]].reply)
-    decision = _decision(world, turn, call)
+    decision = await _decision(world, turn, call)
     if lookup and decision and decision.private:
         return CallReport(place[1], WITHHELD, "")
     existing = await world.ledger.action(asked.id)
@@ -317,7 +317,7 @@ def _why_not_looked(world: World, call: Call, decision: Decision | None) -> str:
     return NOT_LOOKED_UP.format(why=as_sentence(why))
 
 
-def _decision(world: World, turn: Turn, call: Call) -> Decision | None:
+async def _decision(world: World, turn: Turn, call: Call) -> Decision | None:
     """What the policy says of a call; None for one that is refused in a moment, before any rule is held against it."""
     spec = world.tools.find(call.server, call.tool)
     if spec is None:
@@ -326,7 +326,7 @@ def _decision(world: World, turn: Turn, call: Call) -> Decision | None:
         canonical(call.args)
     except BadArguments:
         return None
-    return policy_decision(world, spec, call.args, turn.session.channel)
+    return await decision_in_turn(world, spec, call.args, turn.session.channel)
 
 
 async def _other(world: World, turn: Turn, task: Task | None, reply: object) -> CallReport:

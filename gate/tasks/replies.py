@@ -34,7 +34,7 @@ from gate.rules.planner_port import (
     Turn,
     as_told,
 )
-from gate.rules.plans import SMALL, asks_each, with_failure
+from gate.rules.plans import asks_each, is_shortened, with_failure
 from gate.rules.ports import Note, Tx, World
 from gate.rules.previews import plainly, summary_of
 from gate.rules.reviews import Phase, released
@@ -361,7 +361,7 @@ async def show_reads(tx: Tx, turn: Turn, task: Task) -> None:
             "arguments": dict(step.args),
             "structured": kept or None,
             "text": text,
-            "clipped": len(text) >= SMALL,
+            "clipped": is_shortened(step),
             "error": step.state is StepState.FAILED,
         }
         await _post(tx, turn, (step.origin.reply, step.origin.call), "read", body)

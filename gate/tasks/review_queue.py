@@ -178,9 +178,12 @@ async def _reviewed(world: World, task: Task) -> Action | None:
     return None
 
 
-async def history(world: World, team: str, execution: str) -> tuple[ReviewRecord, ...]:
-    """Every review of an execution, the oldest first, from SQL. Raises Unavailable."""
-    return await world.ledger.reviews.of(team, execution)
+async def history(
+    world: World, team: str, execution: str, after: int = 0, limit: int = 50
+) -> tuple[ReviewRecord, ...]:
+    """The first reviews of an execution, the oldest first, from SQL; `after`: the id of the last one of the page
+    before. Raises Unavailable."""
+    return await world.ledger.reviews.of(team, execution, limit, after)
 
 
 async def history_of(world: World, team: str, user: str, before: int = 0) -> tuple[ReviewRecord, ...]:

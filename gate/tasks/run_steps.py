@@ -177,6 +177,8 @@ def _has_no_answer(world: World, turn: Turn) -> bool:
 
 async def _close_turn(tx: Tx, task: Task, turn: Turn, ended: replies.TurnResult) -> Task:
     last = turn.exchanges[-1].reply if turn.exchanges else None
+    if isinstance(last, Clarify | ProposePlan) and (gone := await clarify.ended_by_another(tx, task)):
+        return gone
     if isinstance(last, Clarify):
         return await clarify.ask_questions(tx, task, last.questions)
     if isinstance(last, ProposePlan):  # it is more than it looked: the plan is made of this very reply
@@ -185,8 +187,7 @@ async def _close_turn(tx: Tx, task: Task, turn: Turn, ended: replies.TurnResult)
         outcome = replace(task.outcome, result=ended.result)
         return await move_task(tx, task, TaskEvent.CANCEL, outcome=outcome, reason="Nothing of it ran.")
     if not ended.told:  # only words
-        outcome = replace(task.outcome, result=IN_WORDS)
-        return await move_task(tx, task, TaskEvent.SETTLE, outcome=outcome)
+        return await move_task(tx, task, TaskEvent.SETTLE, outcome=replace(task.outcome, result=IN_WORDS))
     return await finish(tx, task, ended.result)
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from gate.actions.preview import PreviewReadFailed, policy_decision, run_read
 from gate.actions.review_log import announce_step_review, step_under_review
+from gate.actions.undo_drift import value_at
 from gate.rules import jobs, plans
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.autonomy import ApprovalMode, Band, BandDecision, StepSignals, decide_band
@@ -149,7 +150,7 @@ async def _check_target(world: World, spec: ToolSpec, action: Action) -> Check:
         there = await run_read(world, action.server, drift.read, scope, action.session.channel)
     except (PreviewReadFailed, TemplateError) as error:
         return Check(TARGET, False, f"it could not be read: {error}")
-    other = [key for key, value in wanted.items() if there.found.get(key) != value]
+    other = [key for key, value in wanted.items() if value_at(there.found, key) != value]
     return Check(TARGET, not other, f"another {', '.join(other)}" if other else "")
 
 

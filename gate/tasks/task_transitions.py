@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Unpack
 
 from gate.actions.button_press import NOT_FOUND, PressResult, TaskPress, mark_message_handled
-from gate.actions.words_of_tokens import count_words_of_token
+from gate.actions.words_of_tokens import count_words_of_token, told_to_token
 from gate.rules import advisers, events, jobs, plans
 from gate.rules.action import Json
 from gate.rules.audit import Entry
@@ -281,6 +281,8 @@ async def press_task(
     found = await load_task(world, press, verb)
     if isinstance(found, PressResult):
         return found
+    says = bool(press.text.strip() or press.values or verb is TaskVerb.MODIFY)
+    told = await told_to_token(world, found.session.team, found.requester) if says else frozenset[str]()
     try:
         async with world.ledger.begin(world.limits.decision) as tx:
             task = await tx.task(found.id)
@@ -295,7 +297,8 @@ async def press_task(
                 await count_words(tx, task, press.user)
             if isinstance(done, Task) and tx.token and not done.is_finished:
                 asks = replace(done.request, asks=True)  # no grant covers what came through an API token
-                done = await tx.update_task(done, request=asks)
+                heard = advisers.having_heard(done.input, told)
+                done = await tx.update_task(done, request=asks, input=heard)
     except (NoSuchTaskArrow, StaleTask):
         return already_decided(await world.ledger.task(found.id) or found)
     return done if isinstance(done, PressResult) else PressResult(True, verb.value, task=done)

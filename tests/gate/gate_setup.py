@@ -19,7 +19,7 @@ from gate.actions.prepare import CallRequest, prepare
 from gate.rules.action import Action, Person, Ref, Session
 from gate.rules.due_times import card_waited_at
 from gate.rules.jobs import Run
-from gate.rules.messages import CardKey, CardKind
+from gate.rules.messages import ASKS, CardKey, CardKind
 from gate.rules.planner_port import (
     Call,
     Done,
@@ -35,6 +35,7 @@ from gate.rules.planner_port import (
 from gate.rules.policy import Policy, Rule
 from gate.rules.ports import DueItem, Limits, Note, Posted, World
 from gate.rules.task import Assessment, PauseReason, Task
+from gate.rules.task_states import TaskState
 from gate.tasks import inbox
 from gate.tasks.slow_answers import TOLD_AFTER
 from storage.leases import RedisLeases
@@ -113,7 +114,9 @@ class Wall:
             new = f"{1_700_000_000 + next(self.stamps)}.000000"
             self.places[key] = before.ts if before and before.ts and not action.group else new
         ts = self.places[key]
-        shown = Posted(CHANNEL, ts, action.revision, f"v{action.version}")
+        task = await self.ledger.task(action.task) if action.task else None
+        asks = task is not None and task.state is TaskState.SATISFACTION and task.asked_on == action.id
+        shown = Posted(CHANNEL, ts, action.revision, f"v{action.version}{ASKS if asks else ''}")
         await self.ledger.set_posted(action.id, shown)
         self.cards[action.id] = action
 

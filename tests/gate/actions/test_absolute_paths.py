@@ -10,7 +10,7 @@ import pytest
 from bot.cli.tools import decided
 from gate.actions import edit
 from gate.actions.button_press import PressResult
-from gate.arguments.canonical_targets import Root, Targets
+from gate.arguments.declared_targets import Root, Targets
 from gate.rules.canonical_json import stored_args
 from gate.rules.planner_port import Propose
 from gate.rules.policy import Rule

@@ -13,7 +13,7 @@ import pytest
 from bot.job_routes import jobs
 from gate.actions import batch, claim_click, edit, undo
 from gate.actions.batch import GroupPress
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules import batch_receipt
 from gate.rules import jobs as runs
 from gate.rules.action import OWN_CARD, Action, Ref

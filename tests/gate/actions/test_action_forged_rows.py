@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Table, select, text, update
 
 from bot.job_routes import jobs
-from gate.actions import execute, result_review, undo
+from gate.actions import claim_click, execute, result_review, undo
 from gate.actions.batch import GroupConfirmation
 from gate.actions.button_press import PressResult
 from gate.rules import jobs as runs
@@ -82,6 +82,20 @@ async def test_a_row_put_back_to_approved_after_it_ran_does_not_run_again(both: 
     assert (await both.now(action.id)).flaw == ""
     await execute.execute(both.world, action.id)
     assert both.desk.calls == calls
+    assert (await both.now(action.id)).state is State.CANCELLED
+
+
+async def test_a_row_put_back_to_approved_after_it_was_cancelled_does_not_run(both: Scene) -> None:
+    action = await both.prepare(path="a.md", content="new")
+    await both.confirm(action)
+    async with both.ledger._engine.begin() as connection:
+        (row,) = (await connection.execute(select(actions).where(actions.c.id == action.id))).all()
+    assert (await claim_click.cancel(both.world, both.press(await both.now(action.id)))).ok
+    before = {name: value for name, value in row._mapping.items() if name != "id"}
+    await written(both, actions, actions.c.id == action.id, **before)
+    assert (await both.now(action.id)).state is State.APPROVED
+    await execute.execute(both.world, action.id)
+    assert [one for one in both.desk.calls if one[0] == "write"] == []
     assert (await both.now(action.id)).state is State.CANCELLED
 
 

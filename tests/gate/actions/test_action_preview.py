@@ -18,7 +18,7 @@ from gate.rules.policy import Policy, decide
 from gate.rules.ports import World
 from gate.rules.previews import DECEPTIVE_TEXT
 from gate.rules.tool import Answer, Each, Problem, Read, Recipe, Show, ToolSpec, Trust
-from tests.gate.gate_setup import ANN, Scene
+from tests.gate.gate_setup import ANN, FixedClock, Scene
 from tools.mcp.schema import problems
 
 PEOPLE = {"a1": "Ann Lee", "b2": "Ben Cho"}
@@ -78,6 +78,7 @@ class Tools:
 class Small:
     tools: Tools
     policy: Policy = field(default_factory=lambda: Policy("p"))
+    clock: FixedClock = field(default_factory=FixedClock)
 
 
 async def looked(tools: Tools, spec: ToolSpec, **args: Any) -> Any:

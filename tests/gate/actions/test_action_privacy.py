@@ -16,7 +16,7 @@ from pypdf import PdfReader
 from gate.actions import edit, reissue, resolve_unknown, undo
 from gate.actions.button_press import PressResult
 from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import Action, CallClass
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS

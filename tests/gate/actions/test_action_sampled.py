@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,13 @@ from gate.actions.prepare import CallRequest, prepare
 from gate.actions.sampling_records import (
     KEPT_ANSWER,
     KEPT_PROMPT,
+    UNCONFIRMED,
     SamplingSubject,
     sampling_for,
     sampling_subject,
 )
 from gate.rules.planner_port import Call, ProposedStep
+from gate.rules.policy import Rule
 from gate.rules.ports import Unavailable
 from gate.rules.previews import measured
 from gate.rules.reviews import Phase, Review
@@ -64,6 +67,31 @@ async def test_what_is_withheld_leaves_its_digest_alone(stage: Scene):
     assert refused.entry.reason == measured("hr/pay.csv is kept from models")
     assert (json.loads(found.entry.arguments), found.entry.result) == ({"sha256": "ab" * 32}, "")
     assert "Neither the question nor the answer is kept" in json.dumps(modals.full(action, (), (found,)))
+
+
+@pytest.mark.parametrize(("path", "kept"), [("board.md", True), ("notes.md", False)])
+async def test_no_model_is_told_what_a_look_reads_in_a_file_that_is_kept_from_others(
+    stage: Scene, path: str, kept: bool
+):
+    """The look gave all of a secret file to the model before anybody had typed the phrase. The call is made as its card
+    shows it."""
+    stage.rule(Rule("board", ("desk.*",), private=True, texts=("board",)))
+    refused, real = dict[str, str](), stage.desk.call
+
+    async def call(server: str, tool: str, args: bytes, *more: Any) -> Answer:
+        asked = RECORD.get()
+        assert asked
+        assert asked.refusal
+        refused[tool] = await asked.refusal(server, tool, [])
+        return await real(server, tool, args, *more)
+
+    stage.desk.call = call  # type: ignore[method-assign]
+    stage.desk.notes[path] = "TOKEN=hush"
+    action = await stage.prepare(path=path, content="x")
+    assert refused == {"look": UNCONFIRMED if kept else ""}
+    await stage.confirm(action)
+    await stage.play()
+    assert refused["write"] == refused["look"]
 
 
 async def test_long_requests_are_bounded_in_the_log_and_on_the_screen(stage: Scene):

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
 from gate.actions import resolve_unknown, undo
 from gate.actions.gated_results import TOO_MANY_FILES, UNCHECKED, MadeCall, without_gated_files
-from gate.actions.prepare import Answered, CallRequest, Prepared, prepare
+from gate.actions.prepare import Answered, CallRequest, Prepared, Refused, prepare
 from gate.actions.preview import NOT_QUOTED
 from gate.actions.sampling_records import UNCHECKED_SOURCE, SamplingSubject, sampling_for
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.access import Token, TokenKind
 from gate.rules.action import Action, CallClass, Json, Verdict
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.canonical_json import parse
-from gate.rules.gated_files import MOST_FILES
 from gate.rules.planner_port import Call
 from gate.rules.policy import Rule
 from gate.rules.previews import COVERED, COVERED_BY_RULE, NOTIFIES_UNSEEN
 from gate.rules.receipt import intact
+from gate.rules.result_targets import MOST_FILES
 from gate.rules.sampling import RECORD
 from gate.rules.task import StepState
-from gate.rules.tool import Answer, Drift, Read, Recipe, ServerUnavailable, Show, Undo
+from gate.rules.tool import Answer, ClassRaise, Drift, Read, Recipe, ServerUnavailable, Show, Undo
 from gate.rules.undo_privacy import HELD as UNDO_HELD
 from gate.rules.unreleased_results import redacted_undo
 from gate.tasks import plan as flow
@@ -128,6 +129,38 @@ async def test_where_a_server_reports_that_a_link_leads_to_a_secret_file_it_is_t
     await desk.confirm(action)
     await desk.play()
     assert wrote(desk) == []
+
+
+@pytest.mark.parametrize("tells", ["reported", "reported_as", "raises", "nothing"])
+async def test_where_the_look_that_tells_what_a_call_touches_fails_nothing_can_be_confirmed(
+    desk: Scene, tells: str
+) -> None:
+    """A pull request that GitHub locks down: the rule on its branch was off, and the card had a button."""
+    spec, told = desk.desk.specs_now["write"], "{capture.before.text}"
+    declared: dict[str, Any] = {
+        "reported": {"targets": Targets(paths=("path",), reported=(told,))},
+        "reported_as": {"reported_as": {"branch": told}},
+        "raises": {"raises": (ClassRaise(CallClass.DESTRUCTIVE, when=told),)},
+        "nothing": {},
+    }
+    read = {"before": replace(spec.recipe.capture["before"], absent="")}
+    recipe = Recipe(cls=CallClass.WRITE, summary="Write {args.path}", capture=read, **declared[tells])
+    desk.desk.specs_now["write"] = replace(spec, recipe=recipe)
+    real = desk.desk.call
+
+    async def call(server: str, tool: str, args: bytes, *more: Any) -> Answer:
+        locked = Answer("access is restricted by lockdown mode", is_error=True)
+        return locked if tool == "look" else await real(server, tool, args, *more)
+
+    desk.desk.call = call  # type: ignore[method-assign]
+    asked = CallRequest("r", desk.session, ANN, Call("desk", "write", {"path": "a.md", "content": "x"}))
+    made = await prepare(desk.world, asked)
+    if tells == "nothing":
+        assert isinstance(made, Prepared)
+        assert made.action.preview.is_complete
+    else:
+        assert isinstance(made, Refused)
+        assert "lockdown mode" in made.reasons[0]
 
 
 BY_PATH = Rule("production", ("desk.look",), at_least=CallClass.WRITE, texts=(r"(^|/)config/prod",))

@@ -18,7 +18,7 @@ from gate.rules.ids import derive_id
 from gate.rules.permissions import Verb, may
 from gate.rules.policy import Rule
 from gate.rules.receipt import intact
-from gate.rules.tool import Answer, Recipe, ServerUnavailable, Undo
+from gate.rules.tool import Answer, Recipe, ServerUnavailable, Trust, Undo
 from storage.tables import undo_stack
 from tests.gate.fake_tools import TEXT, schema
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene
@@ -396,3 +396,70 @@ async def test_an_undo_whose_tool_is_looked_at_in_private_runs_and_is_private(st
     assert (await press(stage, action)).ok
     assert (await stage.now(action.id)).state is State.UNDONE
     assert (await stage.now(derive_id("undo", action.id, 0))).private
+
+
+async def test_an_undo_at_another_server_asks_where_nothing_tells_of_a_change(stage: Scene):
+    write_without_expectations(stage)
+    spec = stage.desk.specs_now["write"]
+    stage.desk.specs_now["write"] = replace(spec, recipe=replace(spec.recipe, drift=None))
+    stage.desk.specs_now["put_back"] = replace(stage.desk.specs_now["put_back"], trust=Trust.REVIEWED)
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "work of an hour"
+    await press(stage, action)
+    assert stage.desk.notes == {"a.md": "work of an hour"}
+    (asked,) = await stage.ledger.pending(action.session.team, user=ANN)
+    assert "Nothing tells whether it changed since." in asked.preview.notes
+    assert (await stage.confirm(asked)).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "old"}
+
+
+@pytest.mark.parametrize("how", ["changed since", "changed back since", "never looked at"])
+async def test_asking_again_for_an_undo_shows_what_it_would_do_and_waits(stage: Scene, how: str):
+    """It is the undo that the person has asked for before, and no yes to what is there by now."""
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    if how == "never looked at":
+        assert (await undo.request_undo(stage.world, stage.press(action))).ok
+        stage.done |= {run.key for run in stage.runs if run.name == "undo"}
+    else:
+        stage.desk.notes["a.md"] = "of Ben"
+        assert (await press(stage, action)).ok
+    stage.travel(4000)
+    await stage.play(timers=True)
+    (expired,) = [one for one in stage.wall.cards.values() if one.undoes]
+    assert expired.state is State.EXPIRED
+    stage.desk.notes["a.md"] = now = "of Ben" if how == "changed since" else "new"
+    for _ in range(2):
+        assert (await reissue.reissue_by_press(stage.world, stage.press(expired))).ok
+    await stage.play()
+    assert stage.desk.notes == {"a.md": now}
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert (asked.undoes, asked.renews, asked.preview.summary) == (action.id, expired.id, "Write a.md")
+    assert "press" not in asked.preview.problem
+    assert [note.startswith("Changed since: ") for note in asked.preview.notes] == (
+        [True] if how == "changed since" else []
+    )
+    assert (await stage.confirm(asked)).code == "confirmed"
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "old"}
+    assert (await stage.now(action.id)).state is State.UNDONE
+
+
+async def test_an_undo_that_is_asked_again_does_not_run_over_what_changes_while_its_card_waits(stage: Scene):
+    stage.desk.notes["a.md"] = "old"
+    action = await done(stage)
+    stage.desk.notes["a.md"] = "of Ben"
+    await press(stage, action)
+    stage.travel(4000)
+    await stage.play(timers=True)
+    stage.desk.notes["a.md"] = "new"
+    (expired,) = [one for one in stage.wall.cards.values() if one.undoes]
+    await reissue.reissue_by_press(stage.world, stage.press(expired))
+    await stage.play()
+    (asked,) = await stage.ledger.pending(TEAM)
+    stage.desk.notes["a.md"] = "of Cleo"
+    await stage.confirm(asked)
+    await stage.play()
+    assert stage.desk.notes == {"a.md": "of Cleo"}

@@ -199,7 +199,7 @@ async def test_a_late_end_that_was_written_unheard_is_on_record_once(stage: Scen
     await asyncio.wait_for(running, 5)
     after = await stage.now(action.id)
     outcome = replace(after.outcome, kind="success")
-    await execute.record_outcome(stage.world, begun, outcome, None)
+    await execute.record_outcome(stage.world, begun, outcome, None, withheld=False)
     assert len(await ended_late(stage)) == 1
 
 
@@ -208,7 +208,7 @@ async def test_an_end_that_was_written_unheard_is_no_late_one(stage: Scene):
     await stage.play()
     after = await stage.now(action.id)
     begun = replace(after, state=State.EXECUTING, revision=after.revision - 1)
-    await execute.record_outcome(stage.world, begun, after.outcome, None)
+    await execute.record_outcome(stage.world, begun, after.outcome, None, withheld=False)
     assert (await stage.now(action.id)) == after
     assert await ended_late(stage) == []
 

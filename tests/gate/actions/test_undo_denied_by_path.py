@@ -10,7 +10,7 @@ import pytest
 
 from gate.actions import undo
 from gate.actions.prepare import CallRequest, Refused, prepare
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import Action
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS

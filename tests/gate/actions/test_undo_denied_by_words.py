@@ -22,6 +22,8 @@ from tests.servers.files import Clock
 from tests.servers.gate_around_server import gated
 from tests.servers.test_clipboard_tools import Memory
 
+HELD = {"title": "legal hold: the papers", "notes": "says the court"}
+FREE = {"title": "the papers", "notes": "none"}
 PAYROLL = "payroll 2026: Ann 100,000"
 SECRET = "payroll AKIA" + "IOSFODNN7EXAMPLE"
 NO_PAYROLL = Rule("no payroll", ("clipboard.*",), deny=True, texts=("(?i)payroll",))
@@ -77,6 +79,26 @@ async def test_an_undo_deletes_no_task_that_a_rule_denies_by_its_words(
         assert (await undone(stage, other)).state is State.SUCCEEDED
         assert [one["id"] for one in (await gate("list_tasks"))["tasks"]] == [1]
         assert isinstance(await ask(stage, "task", "delete_task", task_id=1), Refused)
+
+
+@pytest.mark.parametrize("rule", HOLDS)
+@pytest.mark.parametrize("words", [HELD, FREE], ids=["away from them", "back to them"])
+async def test_an_undo_changes_no_task_that_a_rule_denies_by_its_words(
+    stage: Scene, tmp_path: Path, rule: str, words: dict[str, str]
+):
+    async with gated(tmp_path / "logs", "task", task(tmp_path / "t.sqlite", None, Clock())) as gate:
+        stage.world = replace(stage.world, tools=gate.host)
+        stage.rule(*ALWAYS)
+        await gate("create_task", **(FREE if words == HELD else HELD))
+        await gate("create_task", title="water the plants", notes="twice")
+        changed = await carried_out(stage, "task", "update_task", task_id=1, **words)
+        other = await carried_out(stage, "task", "update_task", task_id=2, title="water the tree")
+        stage.rule(replace(HOLDS[rule], tools=("task.restore_task",)))
+        request = await undo.request_undo(stage.world, stage.press(changed))
+        await stage.play()
+        assert (await undone(stage, other)).state is State.SUCCEEDED
+        assert (await gate("get_task", task_id=1))["title"] == words["title"]
+        assert request.ok is (words == HELD), "what is put back stands in the call itself"
 
 
 @pytest.mark.parametrize(

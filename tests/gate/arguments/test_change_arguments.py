@@ -334,3 +334,62 @@ def test_such_an_argument_makes_nothing_milder() -> None:
     spec = ToolSpec("s", "get_items", "", "", {}, "d", hints=Hints(read_only=False, destructive=True))
     found = decide(SHIPPED, spec, {"action": "create"}, "C1", lambda schema, value: True)
     assert found.cls is CallClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    "text", ["aPPROVE", "dElEtE", "dELETE", " " * 200 + "delete", "ｄｅｌｅｔｅ", "DELETEitem"]
+)
+def test_an_act_counts_however_its_letters_are_written(text: str) -> None:
+    assert verdict("get_items", {"id": "7", "action": text}) is Verdict.CONFIRM
+    assert verdict("get_items", {"id": "7", "method": text}) is Verdict.CONFIRM or "item" in text
+
+
+@pytest.mark.parametrize(
+    ("schema", "args"),
+    [
+        ({"properties": {"approve": {"$ref": "#/$defs/O"}}, "$defs": {"O": {"default": True}}}, {}),
+        ({"properties": {"approve": {"allOf": [{"anyOf": [{"type": "null"}, {"default": True}]}]}}}, {}),
+        ({"allOf": [{"properties": {"approve": {"default": True}}}]}, {}),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"approve": {"default": True}}}}}, {}),
+        ({"properties": {"options": {"properties": {"approve": {"default": True}}}}}, {"options": {}}),
+        ({"properties": {"options": {"properties": {"approve": {"default": True}}}}}, {}),
+        ({"properties": {"each": {"items": {"properties": {"approve": {"default": True}}}}}}, {"each": [{}]}),
+        ({"properties": {"action": {"default": "approve"}}}, {"action": None}),
+        ({"properties": {"o": {"default": {}, "properties": {"action": {"default": "approve"}}}}}, {}),
+    ],
+)
+def test_a_default_counts_wherever_the_schema_gives_it(schema: Json, args: Json) -> None:
+    assert verdict("get_plan", args, schema) is Verdict.CONFIRM
+    harmless = json.loads(json.dumps(schema).replace("true", "false").replace('"approve"}', '"view"}'))
+    assert verdict("get_plan", args, harmless) is Verdict.RUN
+
+
+def test_a_schema_that_refers_to_itself_gives_its_defaults_in_bounded_time() -> None:
+    own: Json = {"properties": {f"a{n}": {"$ref": "#"} for n in range(60)}}
+    spec = ToolSpec("s", "get_items", "", "", own, "d", hints=READ_ONLY)
+    assert seconds(lambda: decide(SHIPPED, spec, {}, "C1", lambda schema, value: True), 6, 0.15) < 0.15
+    found = decide(SHIPPED, spec, {}, "C1", lambda schema, value: True)
+    assert "more than are searched" in found.reason
+    few: Json = {"properties": {"filter": {"$ref": "#"}, "name": {"default": "x"}}}
+    assert verdict("get_items", {"filter": {"filter": {}}}, few) is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        *({"path": "/a", "httpMethod": method} for method in ("MKCOL", "PROPPATCH", "LINK")),
+        *({"mark_as_read": one} for one in (1, "1")),
+        {"id": "7", "options": [{"Name": "delete", "Value": True}]},
+        *({"id": "7", "action": text} for text in ("get " * 30 + "delete", "de\u200blete", "d\u00adelete")),
+    ],
+    ids=str,
+)
+def test_a_change_counts_in_further_spellings(args: Json) -> None:
+    assert verdict("get_items", args) is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "args", [{"update_id": 1}, {"limit": 1}, {"httpMethod": "PROPFIND"}, {"create_time": "1"}], ids=str
+)
+def test_a_number_that_is_no_switch_changes_nothing(args: Json) -> None:
+    assert verdict("get_items", args) is Verdict.RUN

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.arguments.call_forms import CallForms
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.arguments.forms_apart import DEEPEST, FormsApart
 from gate.arguments.identifiers import Ids
 from gate.rules.action import CallClass, Json, Verdict

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Root, Targets
+from gate.arguments.forms_apart import MOST_TOGETHER
 from gate.arguments.holders import holders, in_any_letters, lie_in_too_much
-from gate.arguments.paths_together import MOST_TOGETHER
 from gate.rules.action import Json
 from gate.rules.always_gated import ALWAYS
 from gate.rules.gated_files import Readers, TooManyFiles, gated_holders, gated_named_holders
@@ -158,3 +158,20 @@ def test_very_many_names_in_a_result_take_no_work_for_rules_about_other_tools() 
     assert seconds(lambda: found(others), 3, 0.01) < 0.01
     with pytest.raises(TooManyFiles):
         found(own)
+
+
+@pytest.mark.parametrize(("count", "names"), [(1, 399), (2, 199)])
+def test_names_with_and_without_their_folder_are_counted_together(count: int, names: int) -> None:
+    """As many of them as one call may have are held against rules, and of more nothing is told."""
+    roots = tuple(Root(name, (f"/srv/{name}",)) for name in ("a", "b")[:count])
+    reader = replace(READ, recipe=replace(LOOKS, targets=replace(LOOKS.targets or Targets(), roots=roots)))
+    rule = Rule("closed", ("*",), deny=True, schema={"properties": {"calendar": {"const": "x"}}})
+
+    def told(of: int) -> list[object]:
+        paths = [f"a/{number}/e.ics" for number in range(of)]
+        found = gated_holders(Policy("p", (rule,)), Readers([reader], {}), paths, "C", lambda *_: False)
+        return [one for one in found if one]
+
+    assert told(names) == []
+    with pytest.raises(TooManyFiles):
+        told(names + 2)

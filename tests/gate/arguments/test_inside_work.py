@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.arguments.inside_work import MOST_CHECKED, says_of
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.policy import Policy, Rule, decide

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gate.arguments.name_patterns import name_matches, name_pattern
+from gate.arguments.name_patterns import KnownNames, name_matches, name_pattern
 from tests.cpu_time import seconds
 
 SIGNS = "ab[]!-*?^.\\cé"
@@ -30,6 +30,17 @@ def test_a_pattern_means_what_fnmatch_says(pattern: str, name: str) -> None:
 @given(inner=st.text("ab-!^c\\", max_size=9), name=st.text("ab-!^c\\d\n", min_size=1, max_size=1))
 def test_a_class_means_what_fnmatch_says(inner: str, name: str) -> None:
     assert name_matches(name, f"[{inner}]") is fnmatchcase(name, f"[{inner}]")
+
+
+@given(pattern=st.text(SIGNS, max_size=10), names=st.lists(st.text(SIGNS, max_size=6), max_size=5))
+@example(pattern="*a*", names=["b", "ab", "", "ba", "ab"])
+@example(pattern="?*", names=["", "a", "", "bb"])
+@example(pattern="[!a]", names=["a", "b", "\\"])
+@example(pattern="*", names=[])
+def test_a_pattern_means_of_several_known_names_each_that_it_means_by_itself(
+    pattern: str, names: list[str]
+) -> None:
+    assert KnownNames(names).meant(pattern) == tuple(name for name in names if name_matches(name, pattern))
 
 
 @pytest.mark.parametrize(

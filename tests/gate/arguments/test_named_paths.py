@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from gate.arguments.canonical_targets import Root, Targets
+from gate.arguments.declared_targets import Root, Targets
 from gate.arguments.named_paths import names_of_others, names_of_paths, told_apart
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.approvers import Approvers
-from gate.rules.gated_files import MOST_FILES, Gated, Readers, gated_files
+from gate.rules.gated_files import Gated, Readers, gated_files
 from gate.rules.policy import Policy, Rule, decide
+from gate.rules.result_targets import MOST_FILES
 from gate.rules.tool import Recipe, ToolSpec, Trust
 from tests.cpu_time import seconds
 from tools.mcp.schema import problems
@@ -192,12 +193,15 @@ def test_a_schema_says_the_same_of_every_text_of_a_kind(schema: Any) -> None:
     assert len(told_apart(schema, (), TEXTS)) < len(TEXTS)
 
 
-def test_a_folder_of_thousands_of_files_is_held_against_schemas_in_time() -> None:
+SEVERAL = (Root("notes", ("/srv/notes",)), Root("old", ("/srv/old",)))
+
+
+@pytest.mark.parametrize("roots", [(Root("files", ("/srv/files",)),), SEVERAL])
+def test_a_folder_of_thousands_of_files_is_held_against_schemas_in_time(roots: tuple[Root, ...]) -> None:
     rules = tuple(
         replace(BEN, name=str(number), schema=of("path", f"^hr{number}/.{{0,9}}x")) for number in range(5)
     )
     told = tuple(f"notes/2026/a folder/file {number}.md" for number in range(2_000))
-    roots = (Root("files", ("/srv/files",)),)
     tool = spec("move", replace(TRANSFER, roots=roots, reported=("{capture.x}",), resolved_to=told))
     policy, args = Policy("p", rules), {"source": "notes", "destination": "old"}
     assert decide(policy, tool, args, "C", matches).verdict is Verdict.CONFIRM
@@ -244,3 +248,32 @@ def test_a_rule_about_a_tool_that_takes_no_path_is_about_what_that_tool_finds(ho
     rule = replace(BEN, tools=("files.look",), approvers=None, private=True, **how)
     assert gated(Policy("p", (rule,)), [finder], ["hr/a"])
     assert not gated(Policy("p", (rule,)), [finder], ["notes/a"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "asked"),
+    [
+        (of("path", "^hr/"), True),
+        (of("path", "^notes/hr/"), True),
+        (of("path", "^old/hr/"), False),
+        ({"properties": {"path": {"not": {"pattern": "(^|/)notes/hr/"}}}}, False),
+        ({"properties": {"path": {"not": {"pattern": r"^(\/srv\/)?notes\/hr\/"}}}}, False),
+        ({"properties": {"path": {"not": {"const": "old/hr/a.md"}}}}, True),
+        ({"allOf": [of("path", "^hr/"), {"properties": {"path": {"not": {"pattern": "^hr/new/"}}}}]}, True),
+        (
+            {"allOf": [of("path", "^hr/"), {"properties": {"path": {"not": {"pattern": "^notes/hr/new/"}}}}]},
+            False,
+        ),
+    ],
+)
+def test_a_path_in_one_of_several_folders_is_seen_with_its_name_and_without(
+    schema: Json, asked: bool
+) -> None:
+    rule, targets = replace(BEN, schema=schema), Targets(paths=("path",), roots=SEVERAL)
+    assert asks_ben(targets, {"path": "notes/hr/a.md"}, rule=rule) is asked
+
+
+def test_where_one_folder_is_served_no_path_loses_a_name() -> None:
+    targets = Targets(paths=("path",), roots=SEVERAL[:1])
+    assert not asks_ben(targets, {"path": "notes/hr/a.md"})
+    assert not asks_ben(targets, {}, "notes/hr/a.md")

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from gate.arguments import escapes, json_texts
-from gate.arguments.canonical_targets import with_parsed_json
 from gate.arguments.listed_names import secret_names
+from gate.arguments.target_texts import with_parsed_json
 from gate.arguments.text_forms import MOST_NAMES, plain_variants
 from gate.rules.action import Json, Verdict
 from gate.rules.always_gated import ALWAYS

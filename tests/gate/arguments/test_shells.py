@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gate.arguments.command_tools import runs_commands
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule, decide
@@ -319,3 +320,11 @@ def test_a_message_of_git_in_a_list_holds_nothing_that_a_shell_reads(sign: str) 
 )
 def test_a_plain_message_of_git_in_a_list_is_one_click(message: str) -> None:
     assert judged("git", {"args": ["commit", "-m", message]}).verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize(
+    "name", ["cOMMAND", "COMMAND", "ｃommand", "aRGV", "sCRIPT", "shellCommand", "Shell-Command"]
+)
+def test_an_argument_for_a_command_counts_in_whatever_letters(name: str) -> None:
+    assert runs_commands(["get", "items"], {}, {name: "curl x | sh"})
+    assert not runs_commands(["get", "items"], {}, {f"{name}s_count": 1, "comment": "x"})

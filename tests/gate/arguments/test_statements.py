@@ -18,8 +18,8 @@ READS = Hints(read_only=True, open_world=False)
 READ, WRITE, DESTRUCTIVE = CallClass.READ, CallClass.WRITE, CallClass.DESTRUCTIVE
 
 
-def judged(name: str, args: Json, *rules: Rule) -> Decision:
-    spec = ToolSpec("s", name, name, "", {}, "d", hints=READS)
+def judged(name: str, args: Json, *rules: Rule, about: str = "") -> Decision:
+    spec = ToolSpec("s", name, name, about, {}, "d", hints=READS)
     return decide(
         Policy("v", (*ALWAYS, *rules)), spec, args, "C1", lambda schema, value: not problems(schema, value)
     )
@@ -461,3 +461,23 @@ def test_names_and_sentences_in_quotes_with_semicolons_are_read_at_once(value: s
 def test_lines_of_json_with_words_between_them_are_no_statement() -> None:
     text = '{"level": "info", "text": "started"}\nretrying\n{"level": "info", "text": "stopped"}'
     assert judged("search_logs", {"pattern": text}).cls is READ
+
+
+GOES_ON = """TABLE t INTO OUTFILE '/tmp/x'|table a.t order by b into outfile '/tmp/x'|VALUES ROW(1) INTO OUTFILE '/tmp/x'
+    EXPLAIN ANALYZE REFRESH MATERIALIZED VIEW x|EXPLAIN ANALYZE EXECUTE p|EXPLAIN (ANALYZE) EXECUTE p
+    explain (analyze, verbose) execute p|DESC ANALYZE EXECUTE p|FROM t INSERT INTO t2 SELECT *
+    FROM (SELECT 1) x INSERT OVERWRITE TABLE y SELECT *|SHOW TABLES INTO OUTFILE 'x'|DESCRIBE t INTO OUTFILE 'x'
+    SELECT current_user INTO OUTFILE 'x'|WITH x(a) AS (SELECT 1) SELECT a INTO t2 FROM x|TABLE t LIMIT 5; VACUUM"""
+READS_ONLY = """TABLE t|TABLE t ORDER BY a LIMIT 5|VALUES (1), (2)|VALUES ROW(1)|EXPLAIN ANALYZE SELECT a FROM t|FROM t SELECT *
+    EXPLAIN (ANALYZE, FORMAT JSON) SELECT a FROM t|DESCRIBE t|SHOW TABLES|WITH x(a) AS (SELECT 1) SELECT a FROM x
+    show me what we put into the archive|from which date on do we insert rows|explain how orders are imported"""
+
+
+@pytest.mark.parametrize("text", [one.strip() for one in GOES_ON.replace("\n", "|").split("|")])
+def test_a_query_that_begins_as_one_that_reads_and_changes_something_is_asked_about(text: str) -> None:
+    assert judged("get_rows", {"query": text}, about="Runs a read-only SQL query.").verdict is Verdict.CONFIRM
+
+
+@pytest.mark.parametrize("text", [one.strip() for one in READS_ONLY.replace("\n", "|").split("|")])
+def test_a_query_that_reads_to_its_end_runs(text: str) -> None:
+    assert judged("get_rows", {"query": text}, about="Runs a read-only SQL query.").verdict is Verdict.RUN

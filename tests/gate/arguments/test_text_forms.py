@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings
 import re
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -11,17 +12,13 @@ from unittest.mock import patch
 import pytest
 
 from gate.arguments import production_files, secret_files
-from gate.arguments.canonical_targets import (
-    Root,
-    Targets,
-    too_many_targets,
-    with_canonical_paths,
-    with_resolved_paths,
-)
+from gate.arguments.canonical_paths import with_canonical_paths
+from gate.arguments.declared_targets import Root, Targets, with_resolved_paths
 from gate.arguments.pattern_search import OF_ENDS
 from gate.arguments.production_files import PRODUCTION, PRODUCTION_NAMES
 from gate.arguments.secret_files import SECRET, SECRET_FILE, SECRET_NAMES
-from gate.arguments.text_forms import address, web_address
+from gate.arguments.target_bounds import too_many_targets
+from gate.arguments.text_forms import address, grows, path_variants, text_variants, web_address
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Policy, Rule, decide
@@ -515,7 +512,7 @@ REPORTED = {
 @pytest.mark.parametrize("told", REPORTED.values(), ids=REPORTED)
 def test_targets_that_a_read_reports_are_counted_before_their_forms_are_made(told: tuple[str, ...]) -> None:
     targets = Targets(paths=("path",), reported=("{capture.x.y}",), resolved_to=told)
-    with patch("gate.arguments.canonical_targets.too_many_forms", side_effect=AssertionError):
+    with patch("gate.arguments.target_bounds.too_many_forms", side_effect=AssertionError):
         assert too_many_targets(targets, {"path": "a"})
 
 
@@ -547,6 +544,28 @@ def test_a_byte_order_mark_before_an_address_is_left_out_as_programs_of_typescri
     assert judged({"at": "\ufeffhttp://internal.corp/x"}).verdict is Verdict.DENY
 
 
+@pytest.mark.parametrize("invisible", "\u200b\u2060\u00ad\u034f\ufe0f\U000e0041\u202e\u3164")
+def test_no_invisible_character_hides_an_address_of_the_web(invisible: str) -> None:
+    plain = "http://internal.corp/x"
+    for at in (0, 2, 6, 12):
+        assert judged({"at": plain[:at] + invisible + plain[at:]}).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "HTTP://INTERNAL.corp/x",
+        "http:\\\\internal.corp\\x",
+        "http://u@internal.corp:80/x",
+        " http:internal.corp/x",
+    ],
+)
+def test_a_declared_address_is_judged_as_a_browser_reads_it(written: str) -> None:
+    """As one that nobody has declared is."""
+    for targets in (None, Targets(addresses=("at",))):
+        assert judged({"at": written}, targets).verdict is Verdict.DENY
+
+
 @pytest.mark.parametrize("host", ["bücher.de", "xn--bcher-kva.de", "XN--BCHER-KVA.DE", "xn--strae-oqa.de"])
 def test_a_host_is_judged_in_its_own_letters_where_it_is_written_in_ascii(host: str) -> None:
     for written in (f"x@{host}", f"Ann <x@{host}>"):
@@ -561,3 +580,108 @@ def test_a_host_is_judged_in_its_own_letters_where_it_is_written_in_ascii(host: 
 )
 def test_another_host_in_ascii_is_not_refused(host: str) -> None:
     assert judged({"to": f"x@{host}"}).verdict is Verdict.RUN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            ":(top)hr/pay.txt",
+            ":(top,glob)hr/pay.txt",
+            ":!hr/pay.txt",
+            "+hr/pay.txt",
+            "=hr/pay.txt",
+            "#hr/pay.txt",
+        ),
+        *(
+            "${X}hr/pay.txt",
+            "%X%hr/pay.txt",
+            "${X:-}hr/pay.txt",
+            "$(x)hr/pay.txt",
+            "^hr/pay.txt",
+            "-hr/pay.txt",
+        ),
+    ],
+)
+def test_a_path_behind_signs_or_an_empty_variable_is_a_form(text: str) -> None:
+    assert "hr/pay.txt" in path_variants(text)
+    assert "/hr/pay.txt" in path_variants("$X/hr/pay.txt")
+    assert "/hr/pay.txt" in path_variants(":(top)/hr/pay.txt")
+    assert "hr/pay.txt" in path_variants(":(top)hr\\pay.txt")
+
+
+@pytest.mark.parametrize("text", ["$item.key", "a+b", "#note", "-5", "100%", "x ${Y} z/y"])
+def test_what_is_code_or_prose_names_no_path_behind_signs(text: str) -> None:
+    assert path_variants(text) == () or "#" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("ß" + "=?a?b?x" * 9_000 + sign + "=?a?b?x?=" for sign in "\n\r\x0b\x0c\x1c\x85\u2028\u2029"),
+        "ß" + "=?a?b?x" * 9_000,
+        "=?a?b?ß" * 9_000 + "?=",
+        "?==?a?b?" * 8_000,
+        "=?" * 32_000,
+        "=?a?q?x?=" * 7_000,
+    ],
+)
+def test_encoded_words_without_an_end_are_decoded_in_linear_time(text: str) -> None:
+    assert seconds(lambda: grows("ß" + text), tries=3, enough=0.15) < 0.15
+
+
+@pytest.mark.parametrize(
+    "text", ["=?ß?q?x?= a@b.de", "=?utf-8?b?é?=", "=??q?x?=", "=?x\ud800?q?=80?=", "=?utf-8?b?a?="]
+)
+def test_encoded_words_that_nobody_can_decode_stay_as_they_are(text: str) -> None:
+    assert not grows(text)
+    assert isinstance(address(text), tuple)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ß\n=?punycode?q?" + "a" * 60_000 + "?=",
+        "=?punycode*en?Q?" + "a" * 60_000 + "?=\nßa@b.c",
+        "\n".join(f"=?a{number}?q??=" for number in range(5_600)),
+    ],
+    ids=["punycode", "with a language", "unknown names"],
+)
+def test_a_charset_that_is_none_of_mail_is_not_asked_for(text: str) -> None:
+    address("ßa@bücher.c")  # whose host asks for codecs of its own
+    before = {*encodings._cache}  # type: ignore[attr-defined]
+    assert seconds(lambda: address(f"{text}ß"), tries=3, enough=0.15) < 0.15
+    assert {*encodings._cache} == before  # type: ignore[attr-defined]
+
+
+def test_addresses_in_encoded_words_are_found_beside_words_of_no_charset() -> None:
+    for charset in ("utf-8", "UTF-8*en", "iso-8859-15", "windows-1252", "utf-7"):
+        assert "eve@evil.com" in address(f"=?punycode?q?x?= =?{charset}?q?eve=40evil.com?=")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "internal.corp", "bücher.example"])
+@pytest.mark.parametrize("end", ["\u3002", "\uff0e", "\uff61", "%E3%80%82", ".\u3002", "\u3002.", "."])
+def test_a_full_stop_of_any_script_at_the_end_of_a_host_hides_none(host: str, end: str) -> None:
+    plain = f"http://{host.encode('idna').decode()}/a"
+    assert plain in web_address(f"http://{host}{end}/a")
+    assert plain in (
+        f"http://{host}/a",
+        *web_address(f"http://{host.replace('.', end[-1] if end[-1] != '2' else '.')}/a"),
+    )
+
+
+@pytest.mark.parametrize("host", ["straße.de", "STRAßE.de", "STRA\u1e9eE.de", "stra%C3%9Fe.de"])
+def test_a_host_with_a_sharp_s_is_known_in_both_of_its_forms(host: str) -> None:
+    found = text_variants(f"http://{host}/a")
+    assert {"http://strasse.de/a", "http://xn--strae-oqa.de/a", "http://straße.de/a"} <= {
+        f"http://{host}/a",
+        *found,
+    }
+    assert "eve@evil.com" in address("eve@evil.com\u3002")
+
+
+@pytest.mark.parametrize(
+    "path", ["hr/1:1 with Bob.md", "hr/10:30 meeting/pay.md", "hr/Re: raise.md", "hr/a.md"]
+)
+def test_a_path_behind_a_revision_begins_at_the_first_colon(path: str) -> None:
+    assert path in path_variants(f"main:{path}")

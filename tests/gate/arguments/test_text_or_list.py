@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.arguments.named_paths import about_lists_as_lists
 from gate.arguments.text_or_list import names_of_both
 from gate.rules.action import CallClass, Json, Verdict
@@ -18,7 +19,15 @@ from tools.mcp.schema import problems
 
 LIMIT = 0.3  # seconds of processor time, as in tests/test_hostile_sizes.py
 EITHER = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-OTHERS = ({"type": ["string", "array"]}, {"oneOf": EITHER["anyOf"]})
+OTHERS: Sequence[Json] = (
+    {"type": ["string", "array"]},
+    {"oneOf": EITHER["anyOf"]},
+    {"$ref": "#/$defs/either"},
+    {"allOf": [{"$ref": "#/$defs/either"}], "default": "a"},
+    {"description": "What it is about"},
+    {"$ref": "#/$defs/loop"},
+    {"enum": ["C0HR", ["C0HR"]]},
+)
 
 
 def spec(targets: Targets, **properties: Json) -> ToolSpec:
@@ -58,14 +67,39 @@ def test_a_rule_about_a_text_sees_each_text_of_a_list(tool: ToolSpec, name: str,
 
 @pytest.mark.parametrize("others", OTHERS)
 def test_a_text_or_a_list_is_known_however_a_schema_says_it(others: Json) -> None:
-    schema = {"properties": {"a": others, "b": {"type": "string"}, "c": {"type": "array"}, "d": True}}
-    assert names_of_both(schema) == ("a",)
-    assert names_of_both({}) == ()
+    alone = {"b": {"type": "string"}, "c": {"type": "array"}, "e": {"allOf": [others, {"type": "string"}]}}
+    schema = {"properties": {"a": others, **alone, "d": True}, "$defs": {"either": EITHER, "loop": LOOP}}
+    assert names_of_both(schema, [{"a": 1}, dict.fromkeys("bced")]) == ("a", "d")
+    assert names_of_both({}, [{"a": 1}]) == ("a",)
+    assert names_of_both({"properties": {"a": {"type": [{}, "string"]}}}, [{"a": 1}]) == ()
+
+
+LOOP: Json = {"$ref": "#/$defs/loop"}
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_a_rule_about_one_text_sees_lists_however_a_schema_says_that_it_takes_both(others: Json) -> None:
+    tool = spec(Targets(), channel=others)
+    tool = replace(tool, schema={**tool.schema, "$defs": {"either": EITHER, "loop": LOOP}})
+    assert denied(tool, {"enum": ["C0HR"]}, channel=["C1", "C0HR"])
+    assert not denied(tool, {"enum": ["C0HR"]}, channel=["C1"])
+
+
+def test_a_rule_about_two_texts_sees_lists_of_both_in_their_other_forms() -> None:
+    tool = spec(Targets(paths=("key",)), bucket=EITHER, key=EITHER)
+    said = {"bucket": {"const": "prod"}, "key": {"type": "string", "pattern": "^hr/"}}
+    rule = Rule("closed", ("files.*",), deny=True, schema={"required": [*said], "properties": said})
+    for bucket in ("prod", ["prod"], ["a", "prod"]):
+        for key in ("hr/a", "/hr/a", "x/../hr/a", ["x/../hr/a"], ["b", "/hr/a"]):
+            found = decide(Policy("p", (rule,)), tool, {"bucket": bucket, "key": key}, "C", matches)
+            assert found.verdict is Verdict.DENY, (bucket, key)
+    for args in ({"bucket": ["a"], "key": ["hr/a"]}, {"bucket": ["prod"], "key": ["/public/a"]}):
+        assert decide(Policy("p", (rule,)), tool, args, "C", matches).verdict is not Verdict.DENY
 
 
 @pytest.mark.parametrize("tool", [PURGE, LOOK])
 def test_a_rule_about_a_list_sees_a_text(tool: ToolSpec) -> None:
-    [name] = names_of_both(tool.schema)
+    [name] = tool.schema["properties"]
     said = {"type": "array", "contains": {"const": "closed"}}
     for given in ("closed", ["closed"], ["open", "closed"]):
         assert denied(tool, said, **{name: given}), given

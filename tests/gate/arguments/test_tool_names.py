@@ -7,8 +7,9 @@ import tracemalloc
 import pytest
 
 from gate.arguments.tool_names import ACTS, LONGEST, MOST_ARGUMENTS, only_reads, shows_change, words
-from gate.rules.action import Decision, Json, Verdict
-from gate.rules.policy import Policy, decide, is_only_claimed
+from gate.rules.action import CallClass, Decision, Json, Verdict
+from gate.rules.always_gated import ALWAYS
+from gate.rules.policy import Policy, Rule, decide, is_only_claimed
 from gate.rules.tool import Hints, ToolSpec
 
 OF_THE_REVIEW = "clear_database pay_invoice grant_admin delete_all_files".split()
@@ -274,3 +275,46 @@ def test_the_words_of_names_that_a_server_makes_up_are_not_kept_for_good():
     finally:
         tracemalloc.stop()
     assert kept < 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("dELETE_FILE", "delete file"),
+        ("DElete_file", "delete file"),
+        ("DROPtable", "droptable"),
+        ("VMdestroy", "vm destroy"),
+        ("get_IAMdelete", "get iam delete"),
+        ("SHELLexec", "shell exec"),
+        ("setDELETEfile", "set delete file"),
+        ("aPPROVE", "approve"),
+        ("ｄｅｌｅｔｅ_file", "delete file"),
+        ("getHTMLFile", "get html file"),
+        ("listUsersByID", "list users by id"),
+        ("deleteFiles", "delete files"),
+        ("iOS_list", "i os list"),
+    ],
+)
+def test_capitals_in_unusual_places_hide_no_word_of_an_act(name: str, said: str) -> None:
+    assert words(name) == said.split()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deletefile",
+        "DELETEfile",
+        "removefiles",
+        "droptable",
+        "dELETE_FILE",
+        "deltree",
+        "file_rmtree",
+        "trashDocument",
+        "deletingFiles",
+    ],
+)
+def test_a_name_that_says_in_one_word_that_it_deletes_is_not_spared_by_the_class_alone(name: str) -> None:
+    spec = ToolSpec("ext", name, name, "", {}, "d", Hints(read_only=False))
+    reads = Rule("ours", ("ext.*",), cls=CallClass.READ)
+    found = decide(Policy("v", (*ALWAYS, reads)), spec, {}, "C1", lambda schema, value: True)
+    assert found.verdict is Verdict.TYPED

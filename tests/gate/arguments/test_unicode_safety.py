@@ -309,3 +309,25 @@ def test_every_letter_number_that_looks_like_a_letter_is_strange_in_a_name():
     forms = [char for char in every("Nl") if unicodedata.normalize("NFKC", char).isascii()]
     assert len(forms) == 32
     assert [plain(forms, text) for text in ("su{}ary", "a/{}.md", "x{}", "{}x")] == [[]] * 4
+
+
+@pytest.mark.parametrize("zero", "\u0e50\u0ed0\u0966\u1040\u0ce6\u0be6\u09e6\u07c0\u17e0\u0660\u06f0")
+def test_digits_of_another_script_stand_in_no_word_or_number(zero: str) -> None:
+    for text in (f"g{zero}{zero}gle.md", f"100{zero}", f"pay 5{zero} now", f"{zero}1"):
+        assert is_deceptive(text), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0e1b\u0e35 \u0e52\u0e55\u0e56\u0e59",
+        "\u0633\u0627\u0644\u06f1\u06f4",
+        "\u0915\u0915\u0967\u0968",
+        "\uff11\u6708",
+        "\u0e52\u0e55",
+        "\u0661\u0662\u0663",
+        "H\u2082O x\u00b2",
+    ],
+)
+def test_digits_among_the_letters_of_their_script_are_ordinary(text: str) -> None:
+    assert not is_deceptive(text)

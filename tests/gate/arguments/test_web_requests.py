@@ -36,6 +36,18 @@ def judged(name: str, args: Json) -> Decision:
         {"form": {"a": "b"}},
         {"data": "a=b"},
         {"raw": "DELETE /items/7"},
+        {"raw": "a=b"},
+        {"HTTPMETHOD": "POST"},
+        {"httpmethod": "post"},
+        {"mETHOD": "POST"},
+        {"bODY": "a"},
+        {"POSTdata": "a"},
+        {"postdata": "a"},
+        {"requestbody": "a"},
+        {"files": ["a.txt"]},
+        {"content": "a=b"},
+        {"headers": "Accept: */*\nX-HTTP-Method-Override: DELETE"},
+        {"headers": ["x-http-method: put"]},
     ],
 )
 def test_a_fetch_that_sends_something_asks(name: str, more: dict[str, Json]) -> None:
@@ -45,7 +57,23 @@ def test_a_fetch_that_sends_something_asks(name: str, more: dict[str, Json]) -> 
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"method": "GET"}, {"method": "readability"}, {"json": True}, {"body": ""}, {"max_length": 5}],
+    [
+        {},
+        {"method": "GET"},
+        {"HTTPMETHOD": "GET"},
+        {"method": "readability"},
+        {"json": True},
+        {"raw": True},
+        {"raw": "true"},
+        {"content": "markdown"},
+        {"contentType": "text/html"},
+        {"platform": "web"},
+        {"files": []},
+        {"headers": "Accept: text/html"},
+        {"headers": {"Accept": "text/html"}},
+        {"body": ""},
+        {"max_length": 5},
+    ],
 )
 def test_a_fetch_that_sends_nothing_runs(more: dict[str, Json]) -> None:
     assert judged("fetch_url", {"url": URL, **more}).verdict is Verdict.RUN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from contextlib import suppress
 from difflib import SequenceMatcher
 from unittest.mock import patch
 
@@ -119,7 +120,7 @@ def test_the_files_of_a_difference_of_git_are_known_however_git_writes_them(
     [
         ('[{"filename": "a", "patch": "+x", "previous_filename": "b"}]', ("a", "b")),
         (' {"files": [{"filename": "a", "patch": "+x"}, {"filename": "b", "patch": ""}]}', ("a",)),
-        ('{"path": "a", "items": [{"path": ["b"], "content": "x"}, {"path": "c", "content": "x"}]}', ("c",)),
+        ('{"path": "a", "items": [{"path": "c", "content": "x"}, {"path": ["b"], "content": ""}]}', ("c",)),
         (
             '{"a.md": {"filename": "a.md", "content": "x"}, "b": {"path": "a.md", "diff_hunk": "x"}}',
             ("a.md",),
@@ -131,6 +132,20 @@ def test_the_files_of_a_difference_of_git_are_known_however_git_writes_them(
 )
 def test_the_files_are_known_whose_content_an_answer_of_json_gives(text: str, files: tuple[str, ...]) -> None:
     assert diffs.excerpted_files(text) == files
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"items": [{"text_matches": [{"fragment": "x", "property": "content"}]}]}',
+        '[{"path": ["b"], "content": "x"}]',
+        '{"files": [{"path": "a", "patch": "x"}, {"patch": "y"}]}',
+    ],
+)
+def test_content_without_a_name_beside_it_is_of_a_file_that_nobody_knows(text: str) -> None:
+    """GitHub's `search_code` gives the fields that it is asked for: `fields: ["text_matches"]`."""
+    with pytest.raises(ValueError, match="without the name"):
+        diffs.excerpted_files(text)
 
 
 @pytest.mark.parametrize("text", ['[{"path": "a', "{", '{"path": "a"} {"path": "b"}', "[" * 200_000])
@@ -150,6 +165,8 @@ def test_a_difference_of_very_many_lines_is_looked_through_in_no_time() -> None:
     ):
         with within(1):
             diffs.differing_files(line * (256 * 1024 // len(line)))
+        with within(1), suppress(ValueError):
+            diffs.patched_files("x\n" + line * (256 * 1024 // len(line)))
 
 
 HEAD = f"commit {'7f' * 20}\nAuthor: Ann <ann@example.com>\n\n    Raise\n    --- a/hr\n"
@@ -187,6 +204,35 @@ def test_a_difference_whose_headers_are_no_names_of_files_tells_of_none(target: 
     with pytest.raises(ValueError, match="names no file"):
         diffs.compared_files(target, told)
     assert diffs.compared_files("HEAD~1", "--- a/a.md\n+++ b/a.md\n") == ("a.md",)
+
+
+OURS = (
+    "diff --git a/a.md b/a.md\nindex 1..2 100644\n--- a/a.md\n+++ b/a.md\n@@ -1,3 +1,3 @@ def x\n one\n \n-two\n+three\n"
+    "\\ No newline at end of file\n"
+)
+MERGED = (
+    "diff --cc b.md\nindex 1,2..3\n--- a/b.md\n+++ b/b.md\n@@@ -1,1 -1,1 +1,5 @@@\n++<<<<<<< HEAD\n +two\n++=======\n"
+    "+ three\n++>>>>>>> other\n"
+)
+REST = (
+    "* Unmerged path b.md\ndiff --git a/x b/y\nold mode 100644\nnew mode 100755\nsimilarity index 100%\nrename from x\n"
+    "rename to y\nBinary files a/x and b/y differ\n"
+)
+
+
+def test_a_difference_that_git_wrote_itself_names_its_files() -> None:
+    for below in (OURS, MERGED, REST, OURS + MERGED + REST, MERGED + OURS, ""):
+        told = f"Unstaged changes:\n{below}"
+        assert diffs.patched_files(told) == diffs.differing_files(told)
+
+
+@pytest.mark.parametrize(
+    "line", ["hr/pay.md --- Text", "1 Ann 98000", " Ann 98000", "-Ann", "Submodule hr 1..2:"]
+)
+def test_a_difference_with_a_line_of_another_program_names_none(line: str) -> None:
+    for told in (f"{line}\n{OURS}", f"{OURS}{line}\n", f"{MERGED}{line}\n", f"{OURS}{line}\n{OURS}", line):
+        with pytest.raises(ValueError, match="not written all of it"):
+            diffs.patched_files(f"Unstaged changes:\n{told}")
 
 
 @pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\r"])

@@ -21,6 +21,7 @@ from gate.rules.settings import Switches
 from gate.rules.steps import Privacy, StepRun, Try
 from gate.rules.task import TEXT, Origin, Plan, Step, StepCall, StepState, Task
 from gate.rules.task_states import TaskState
+from storage.codec import dumps
 from tests.actions import action_of, but
 from tests.cpu_time import seconds
 from tests.tasks import having, step_of, task_of
@@ -311,6 +312,80 @@ def test_a_result_of_many_fields_is_cut_down_in_one_pass(fields: int) -> None:
     assert len(json.dumps(result)) <= plans.SMALL + 12
 
 
+# What the strangest results take as they are stored: characters of control, many small values, letters of other scripts
+WIDE = {
+    "text of control": ("\x01" * plans.LARGE, {"a": [[]] * 15_900}),
+    "text": ("x" * plans.LARGE, {"a": "y" * 60_000}),
+    "Chinese": ("\u4e2d" * plans.LARGE, {"a": "\u4e2d" * 60_000}),
+    "half of a pair": ("\ud800" * plans.LARGE, {"\ud800" * 60_000: 1}),
+    "many fields": ("", {f"field{number}": "\x01" * 40 for number in range(400)}),
+}
+
+
+def run_through(the_plan: Plan, text: str, structured: Json) -> Plan:
+    """The plan once each of its steps has given the same."""
+    for one in the_plan.steps:
+        given = plans.with_result(the_plan, one, text, structured)
+        steps = tuple(given if other.id == one.id else other for other in the_plan.steps)
+        the_plan = replace(the_plan, steps=steps)
+    return the_plan
+
+
+def all_taken(most: int) -> Plan:
+    """A plan whose last step takes something of each before it."""
+    steps = [step(f"s{number}") for number in range(most)]
+    refs = {"all": "".join(f"{{steps.{one.id}.a}}" for one in steps)}
+    return plan(*steps, having(step("last"), refs=refs))
+
+
+@pytest.mark.parametrize("kind", WIDE)
+@pytest.mark.parametrize("count", [30, 90])
+def test_what_all_results_of_a_plan_take_as_stored_is_bounded(kind: str, count: int):
+    """30 steps made a row of 13 MB, which each of them wrote anew and each list read whole."""
+    full = run_through(all_taken(count), *WIDE[kind])
+    results = [one.result for one in full.steps]
+    stored = dumps(Json, results).encode()
+    assert len(stored) <= plans.TOGETHER + 4 * count
+
+
+@pytest.mark.parametrize("count", [30, 60])
+def test_results_of_the_usual_size_are_kept_whole_however_many_there_are(count: int):
+    given = {"a": "y" * 1_500, "id": 7}
+    full = run_through(all_taken(count), "x" * 2_000, given)
+    assert [one.result for one in full.steps] == [{"text": "x" * 2_000, **given}] * (count + 1)
+
+
+def test_a_result_of_the_usual_size_is_kept_whole_after_large_ones():
+    full = run_through(all_taken(29), *WIDE["text"])
+    small = plans.with_result(full, full.steps[-1], "made a.md", {"id": 7})
+    assert small.result == {"text": "made a.md", "id": 7}
+
+
+def test_a_step_that_takes_what_was_not_kept_is_refused():
+    full = run_through(all_taken(29), *WIDE["text"])
+    assert "a" in full.steps[0].result
+    assert full.steps[28].result == {}
+    assert full.steps[28].text == plans.clipped("x" * plans.LARGE)  # people are still told how it begins
+    with pytest.raises(plans.MissingResult, match=r"result of step \d+, and there is no “a” in it"):
+        plans.fill_arguments(full, full.steps[-1])
+    of_text = having(step("last"), refs={"content": "{steps.s28.text}"})
+    with pytest.raises(plans.MissingResult, match="there is no “text” in it"):
+        plans.fill_arguments(replace(full, steps=(*full.steps[:-1], of_text)), of_text)
+
+
+def test_what_a_step_gave_before_counts_for_nothing_when_it_runs_again():
+    full = run_through(all_taken(4), *WIDE["text"])
+    first = full.steps[0]
+    assert plans.with_result(full, first, *WIDE["text"]).result == first.result
+
+
+def test_words_that_were_not_all_kept_are_known_as_such():
+    full = run_through(all_taken(29), *WIDE["text"])
+    assert {plans.is_shortened(one) for one in full.steps} == {True}
+    assert not plans.is_shortened(plans.with_result(full, full.steps[-1], "made a.md", {"id": 7}))
+    assert not plans.is_shortened(step("s1"))
+
+
 # Plans from proposals
 
 
@@ -339,6 +414,34 @@ def test_a_step_that_is_kept_keeps_its_id_and_what_somebody_wanted_of_it():
     assert steps[1].id == "s2"
     assert (steps[1].ask, steps[1].note, steps[1].refs) == (True, "slowly", {"content": "{steps.s1.x}"})
     assert (steps[1].rules, last) == ("", 2)
+
+
+def consents(before: Plan, *proposed: ProposedStep) -> dict[str, str]:
+    """By the id of each step that is left, the consent to it."""
+    steps, _ = rebuilt_plan(before, proposed)
+    return {one.id: one.consent for one in steps if not one.is_finished}
+
+
+def test_a_step_stays_approved_only_behind_all_that_stood_before_it():
+    one, two, three = (having(step(name), consent="c", args={"path": name}) for name in ("s1", "s2", "s3"))
+    before = plan(one, two, three, last=3)
+    first, second, third = (planned(name, step=name) for name in ("s1", "s2", "s3"))
+    assert consents(before, first, second, third) == dict.fromkeys(("s1", "s2", "s3"), "c")
+    assert consents(before, first, planned("new"), second) == {"s1": "c", "s4": "", "s2": "c"}
+    assert consents(before, third, second, first) == {"s3": "", "s2": "", "s1": "c"}
+    assert consents(before, second, third) == {"s2": "", "s3": ""}
+    assert consents(before, first, third) == {"s1": "c", "s3": ""}
+    other = ProposedStep(Call("desk", "look", {"path": "s1"}), step="s1")
+    assert consents(before, other, second)["s2"] == ""
+
+
+def test_what_is_done_need_not_stand_before_a_step_that_is_approved_and_what_failed_has_to_as_it_was():
+    left, second = having(step("s2"), consent="c", args={"path": "s2"}), planned("s2", step="s2")
+    failed = having(step("s1"), state=StepState.FAILED, action="a", args={"path": "s1"})
+    assert consents(plan(done("s1"), left, last=2), second) == {"s2": "c"}
+    assert consents(plan(failed, left, last=2), second)["s2"] == ""
+    assert consents(plan(failed, left, last=2), planned("s1", step="s1"), second)["s2"] == "c"
+    assert consents(plan(failed, left, last=2), planned("other", step="s1"), second)["s2"] == ""
 
 
 def test_naming_what_is_done_does_not_do_it_again():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import Preview
 from gate.rules.previews import (
     DECEPTIVE_TEXT,

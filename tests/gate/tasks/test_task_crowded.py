@@ -10,8 +10,9 @@ from gate.rules.action import Session
 from gate.rules.planner_port import Call, Incoming, Propose
 from gate.rules.task_states import TaskState
 from gate.tasks import inbox
-from gate.tasks.create_task import TOO_MANY_TASKS
+from gate.tasks.create_task import TOO_MANY_STANDING, TOO_MANY_TASKS
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, TEAM, Scene
+from tests.gate.plan_setup import MANY, proposes, write
 
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "hello"}),))
 FULL = TOO_MANY_TASKS.format(count=2)
@@ -87,3 +88,27 @@ async def test_a_request_beyond_those_that_may_be_under_way_is_refused(narrow: S
     assert await say(5) == []
     assert narrow.wall.notes[-1].body["text"] == FULL
     assert await say(6, BEN) != []
+
+
+async def standing(stage: Scene, number: int) -> None:
+    """A plan of two steps that nobody answers, in a thread of its own."""
+    stage.planner.assessments.append(MANY)
+    stage.planner.script = [proposes(write("a.md"), write("b.md"))]
+    assert await receive(stage, number, "write both")
+    await stage.play()
+
+
+async def test_requests_that_wait_for_their_persons_answer_are_bounded(narrow: Scene) -> None:
+    most = narrow.world.limits.standing_per_user
+    for number in range(most):
+        await standing(narrow, number)
+    waits = [task for task, _ in await narrow.ledger.tasks_awaiting_answer(TEAM, ANN)]
+    assert [task.state for task in waits] == [TaskState.PLAN_REVIEW] * most
+    await receive(narrow, most)
+    await narrow.play()
+    assert narrow.wall.notes[-1].body["text"] == TOO_MANY_STANDING.format(count=most)
+    assert len(await narrow.ledger.tasks_awaiting_answer(TEAM, ANN)) == most
+    await receive(narrow, most + 1, user=BEN)
+    narrow.planner.script = [WRITE]
+    await narrow.play()
+    assert len(await narrow.ledger.pending(TEAM, user=BEN)) == 1

@@ -24,11 +24,12 @@ from gate.sentences.feedback import classify_feedback, is_thanks
 from gate.sentences.thread_commands import YES, is_yes
 from gate.tasks import control, inbox
 from gate.tasks import plan as flow
-from gate.tasks.plain_words import AMBIGUOUS, ELSEWHERE, TO_WHOM
+from gate.tasks.plain_words import AMBIGUOUS, DOUBTFUL, ELSEWHERE, TO_WHOM
 from gate.tasks.steer import DECIDE, STILL_PAUSED
 from tests.gate.gate_setup import ANN, BEN, CHANNEL, CLEO, TEAM, Scene
 from tests.gate.plan_setup import MANY, approved, on_plan, planned, proposes, waiting, write
 from tests.gate.tasks.test_task_step_review import reviewing
+from tests.storage.test_ledger_questions import question
 
 # A model may ask for any of them. These stand for all: each other one is heard as one of these, here and elsewhere.
 YESES = ("yes", "confirm", "go ahead")
@@ -162,6 +163,32 @@ async def test_a_yes_approves_no_plan_while_a_result_waits_for_its_release(stage
     stage.desk.notes["a.md"] = "secret"
     await stage.prepare("look", path="a.md")
     await nothing_comes_of(stage, "yes", ELSEWHERE)
+
+
+@pytest.mark.parametrize("word", ["Y...", "ok..", "yes…", "ok….", "ok. . .", "y"])
+async def test_what_may_begin_a_sentence_is_no_yes_to_a_card(stage: Scene, word: str) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("escribe eso")
+    await nothing_comes_of(stage, word, DOUBTFUL)
+    await stage.say("yes", mentioned=False)
+    assert stage.desk.notes["own.md"] == "mine"
+
+
+@pytest.mark.parametrize("word", ["Y...", "ok…", "y"])
+async def test_what_may_begin_a_sentence_approves_no_plan_and_has_none_made_anew(
+    stage: Scene, word: str
+) -> None:
+    task = await planned(stage, write("p.md"), write("q.md"))
+    await nothing_comes_of(stage, word, DOUBTFUL)
+    assert await newest(stage) == task
+
+
+@pytest.mark.parametrize(("word", "mentioned"), [("y", True), ("ok.", False), ("Yes!", False)])
+async def test_a_short_yes_to_the_bot_counts(stage: Scene, word: str, mentioned: bool) -> None:
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    await stage.say(word, mentioned=mentioned)
+    assert stage.desk.notes["own.md"] == "mine"
 
 
 @pytest.mark.slow(but=2)
@@ -545,3 +572,13 @@ async def test_an_ok_after_an_edit_that_changed_nothing_confirms_nothing(stage: 
     await stage.say("change 'nowhere' to 'x'", mentioned=False, ts=later())
     assert "cannot find" in stage.texts[-1]
     await nothing_comes_of(stage, "ok", AMBIGUOUS, ts=f"{time.time() + 120:.6f}")
+
+
+async def test_a_yes_beside_what_a_server_asks_an_approver_decides_nothing(stage: Scene) -> None:
+    """It is asked in the thread, and may be what the word is about."""
+    stage.planner.script = [CHANGE]
+    await stage.say("write it")
+    asked = question(await stage.ledger.now(), session=stage.session, requester=BEN)
+    async with stage.ledger.begin() as tx:
+        await tx.questions.open(asked)
+    await nothing_comes_of(stage, "yes", ELSEWHERE, ts=later())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gate.rules.planner_port import Call, Done, Mode, Propose, ProposePlan, Say
+from gate.actions import undo
+from gate.rules.planner_port import Call, Done, Mode, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.task import Assessment, StopRequest, Task
 from gate.rules.task_states import TaskState as S
+from gate.tasks import control, plan_review
 from tests.gate.gate_setup import ANN, BEN, CLEO, TEAM, Scene
-from tests.gate.plan_setup import approved, planned, shred, write
+from tests.gate.plan_setup import approved, keep, look, on_pause, on_plan, planned, shred, write
 
 READ = Propose((Call("desk", "look", {"path": "a.md"}),))
 WRITE = Propose((Call("desk", "write", {"path": "a.md", "content": "new"}),))
@@ -244,3 +248,113 @@ async def test_stop_finds_a_task_behind_however_many_newer_ones(stage: Scene, pl
     assert now is not None
     assert now.state is S.STOPPED_BY_USER
     assert not any("Nothing is under way" in text for text in stage.texts)
+
+
+@pytest.mark.parametrize("who", [ANN, BEN])
+async def test_an_approved_step_that_is_put_before_a_backup_asks(stage: Scene, who: str):
+    """In the words of an admin, or in the requester's own: nobody said that the backup may come later, or not at all."""
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset({BEN})))
+    task = await planned(stage, write("first.md"), write("backup.md"), write("live.md"))
+    assert (await plan_review.approve_all(stage.world, on_plan(task))).ok
+    _, backup, live = (await now(stage)).plan.steps  # type: ignore[union-attr]
+    stage.planner.script = [ProposePlan((keep(live), keep(backup)))]
+    await stage.say("please hurry a bit", user=who)
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert "live.md" in asked.preview.summary
+    assert set(stage.desk.notes) == {"first.md"}
+    await stage.confirm(asked)
+    await stage.play()
+    assert set(stage.desk.notes) == {"first.md", "live.md", "backup.md"}
+
+
+async def without_its_backup(stage: Scene) -> Task:
+    """An approved plan of a backup, which has failed, and of what was to follow it."""
+    stage.world = replace(stage.world, policy=replace(stage.world.policy, admins=frozenset({BEN})))
+    task = await planned(stage, write("backup.md"), write("live.md"))
+    stage.desk.behave = "says no"
+    await approved(stage, task)
+    stage.desk.behave = ""
+    return await now(stage)
+
+
+@pytest.mark.parametrize("who", [ANN, BEN])
+async def test_what_was_to_follow_a_backup_that_failed_asks_where_a_new_plan_leaves_it_out(
+    stage: Scene, who: str
+):
+    task = await without_its_backup(stage)
+    assert task.plan
+    await stage.say("please put the backup into another folder first", user=who)
+    stage.planner.script.append(ProposePlan((keep(task.plan.steps[1]),)))
+    assert (await control.resume(stage.world, on_pause(await now(stage)))).ok
+    await stage.play()
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert "live.md" in asked.preview.summary
+    assert stage.desk.notes == {}
+
+
+async def test_what_was_to_follow_a_backup_that_failed_asks_where_an_admin_skips_that(stage: Scene):
+    task = await without_its_backup(stage)
+    assert (await control.skip_step(stage.world, on_pause(task, BEN))).ok
+    await stage.play()
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert "live.md" in asked.preview.summary
+    assert stage.desk.notes == {}
+
+
+@pytest.mark.parametrize(("who", "asked_about"), [(BEN, ["Write live.md"]), (ANN, [])])
+async def test_what_was_to_follow_a_backup_asks_where_an_admin_has_taken_that_back(
+    stage: Scene, who: str, asked_about: list[str]
+):
+    stage.rule(admins=frozenset({BEN}))
+    task = await approved(
+        stage, await planned(stage, write("backup.md"), write("live.md"), review="after_step")
+    )
+    assert task.plan
+    backup = await stage.now(task.plan.steps[0].action)
+    assert (await undo.request_undo(stage.world, stage.press(backup, who))).ok
+    await stage.play()
+    assert stage.desk.notes == {}
+    assert (await control.resume(stage.world, on_pause(await now(stage), who))).ok
+    await stage.play()
+    assert [one.preview.summary for one in await stage.ledger.pending(TEAM)] == asked_about
+
+
+async def test_what_was_to_follow_a_backup_that_failed_runs_where_its_requester_skips_that(stage: Scene):
+    task = await without_its_backup(stage)
+    assert (await control.skip_step(stage.world, on_pause(task))).ok
+    await stage.play()
+    assert set(stage.desk.notes) == {"live.md"}
+
+
+@pytest.mark.parametrize("other", [look("live.md"), write("elsewhere.md")])
+@pytest.mark.parametrize("who", [ANN, BEN])
+async def test_what_was_to_follow_a_backup_that_failed_asks_where_another_call_takes_its_place(
+    stage: Scene, who: str, other: ProposedStep
+):
+    """A read asks nobody, and who confirms the other write need not be who approved the plan."""
+    task = await without_its_backup(stage)
+    assert task.plan
+    backup, live = task.plan.steps
+    stage.planner.script.append(ProposePlan((replace(other, step=backup.id), keep(live))))
+    assert (await control.retry(stage.world, on_pause(task, who, "rather this instead"))).ok
+    await stage.play()
+    for asked in await stage.ledger.pending(TEAM):
+        if "elsewhere.md" in asked.preview.summary:
+            assert (await stage.confirm(asked)).ok
+            await stage.play()
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert "live.md" in asked.preview.summary
+    assert "live.md" not in stage.desk.notes
+
+
+async def test_what_was_to_follow_a_backup_that_failed_runs_once_that_was_made_after_all(stage: Scene):
+    task = await without_its_backup(stage)
+    assert task.plan
+    stage.planner.script.append(ProposePlan(tuple(map(keep, task.plan.steps))))
+    assert (await control.retry(stage.world, on_pause(task, BEN, "it should work now"))).ok
+    await stage.play()
+    (asked,) = await stage.ledger.pending(TEAM)
+    assert "backup.md" in asked.preview.summary
+    assert (await stage.confirm(asked)).ok
+    await stage.play()
+    assert set(stage.desk.notes) == {"backup.md", "live.md"}

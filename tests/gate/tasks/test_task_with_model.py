@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from gate.actions import claim_click, edit, undo
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action_states import State
 from gate.rules.always_gated import ALWAYS
 from gate.rules.policy import Rule
