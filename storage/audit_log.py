@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, bindparam, insert, literal, select, union_all, update
+from sqlalchemy import Row, Table, and_, bindparam, insert, literal, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, is_genuine, mac, team_of
+from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, is_genuine, key_id, mac, team_of
+from gate.rules.ports import Unavailable
 from storage.columns import EPOCH, clock
 from storage.database import reading
 from storage.events import event_of_row
@@ -20,7 +22,8 @@ from storage.rows import entry_row, to_line
 from storage.tables import DECISIVE, audit_head, audit_log
 from storage.task_tables import events
 
-CHUNK = 2000
+# Entries that are read at once; where one of them cannot be read, fewer, up to the last that can.
+PIECES = (2000, 100, 10, 1)
 AT_ONCE = 8  # rows that are written by one statement, which is built once for each number of them
 # Built once, as every change there is needs them.
 ADDED = insert(audit_log)
@@ -32,8 +35,11 @@ MOVED_ON = (
     .returning(audit_head.c.seq)
 )
 # Whether an entry is one of those that were numbered; others were put in by hand. By a sum, so that no database goes
-# through the whole log for it in the order of the numbers.
-IN_CHAIN = (audit_log.c.seq + 0).between(1, select(audit_head.c.seq).scalar_subquery())
+# through the whole log for it in the order of the numbers. SQLite reads a number also out of bytes, which equal none.
+IN_CHAIN = and_(
+    (audit_log.c.seq + 0).between(1, select(audit_head.c.seq).scalar_subquery()),
+    audit_log.c.seq == audit_log.c.seq + 0,
+)
 LOCKED = select(audit_head.c.seq).with_for_update()
 
 
@@ -54,6 +60,23 @@ class Verified:
     head: Head
 
 
+class KeyRotated(Unavailable):
+    """The log goes on with another key than this process has."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key of the audit log was rotated after this process had begun, so nothing changed: start it anew."
+        )
+
+
+class UnreadableEntry(Exception):
+    """An entry has something in it that nobody has written. `seq`: its number."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"Entry {seq} of the audit log was changed: see `python -m bot audit verify`.")
+        self.seq = seq
+
+
 @dataclass(slots=True)
 class Chain:
     """What entries are chained with: the key, and the end of the log as this process has left it, None where it does
@@ -71,7 +94,7 @@ async def append(
     event_rows: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write the entries at the end of the log, and then these rows of the table `events`. Locks the end until the
-    transaction is over: do it last."""
+    transaction is over: do it last. Raises KeyRotated."""
     if connection.dialect.name == "postgresql":
         await _append_on_postgres(connection, chain.key, entries, offset, event_rows)
         return
@@ -109,8 +132,15 @@ async def _append_on_postgres(
 async def _numbered_rows(
     connection: AsyncConnection, key: bytes, entries: Sequence[Entry], offset: timedelta
 ) -> list[dict[str, Any]]:
-    """The rows of the entries, whose numbers are taken with this."""
-    seq, prev, at = (await connection.execute(_taken(offset), {"more": len(entries)})).one()
+    """The rows of the entries, whose numbers are taken with this. Raises KeyRotated."""
+    asked = {"more": len(entries), "own": key_id(key)}
+    taken = (await connection.execute(_taken(offset), asked)).one_or_none()
+    if taken is None:
+        (
+            await connection.execute(select(audit_head.c.seq))
+        ).one()  # there is a head, so that it has another key
+        raise KeyRotated
+    seq, prev, at = taken
     return _chained(key, Head(seq - len(entries), prev), entries, at)
 
 
@@ -148,8 +178,11 @@ async def in_turn(connection: AsyncConnection) -> None:
 
 @cache
 def _taken(offset: timedelta) -> Any:
-    """Take so many numbers, and learn where the log ended and what time it is."""
-    taken = update(audit_head).values(seq=audit_head.c.seq + bindparam("more"))
+    """Take so many numbers, and learn where the log ended and what time it is: nothing where the log goes on with
+    another key."""
+    own: Any = bindparam("own")
+    mine = update(audit_head).where(audit_head.c.key.in_(("", own)))
+    taken = mine.values(seq=audit_head.c.seq + bindparam("more"), key=own)
     return taken.returning(audit_head.c.seq, audit_head.c.mac, clock(offset))
 
 
@@ -197,28 +230,43 @@ async def verify(engine: AsyncEngine, key: bytes | Keyring, anchor: Head | None 
     marks = {mark.seq: mark.mac for mark in (end, anchor) if mark and mark.seq}
     if anchor and marks.get(anchor.seq, anchor.mac) != anchor.mac:
         return Verified(0, anchor.seq, end)
-    while lines := await _lines(engine, checker.read, end.seq):
-        broken = checker.broken_at(lines) or _orphaned_events(lines, marks)
-        if broken:
-            return Verified(broken - 1, broken, end)
+    try:
+        while lines := await _lines(engine, checker.read, end.seq):
+            broken = checker.broken_at(lines) or _orphaned_events(lines, marks)
+            if broken:
+                return Verified(broken - 1, broken, end)
+    except UnreadableEntry as unreadable:
+        return Verified(checker.read, unreadable.seq, end)
     missing = any(seq > checker.read for seq in marks) or not checker.ends_with_current()
-    broken = checker.read + 1 if missing else await _outside(engine)
+    broken = checker.read + 1 if missing else await _outside(engine, checker.read + 1)
     return Verified(checker.read, broken, end)
 
 
-async def _outside(engine: AsyncEngine) -> int | None:
-    """The number of an entry before the first or behind the last one, which nobody has written; None for none."""
+async def _outside(engine: AsyncEngine, next_seq: int) -> int | None:
+    """The number of an entry before the first or behind the last one, which nobody has written, the next one where it
+    has no number; None for none."""
     outside = select(audit_log.c.seq).where(~IN_CHAIN).order_by(audit_log.c.seq).limit(1)
     async with reading(engine).connect() as connection:
-        return (await connection.execute(outside)).scalar_one_or_none()
+        found = (await connection.execute(outside)).scalar_one_or_none()
+    return found if found is None or isinstance(found, int) else next_seq
 
 
 async def last(engine: AsyncEngine) -> Line | None:
-    """The newest entry; None where there is none."""
+    """The newest entry; None where there is none. Raises UnreadableEntry."""
     newest = select(audit_log).order_by(audit_log.c.seq.desc()).limit(1)
     async with reading(engine).connect() as connection:
-        row = (await connection.execute(newest)).one_or_none()
-    return to_line(row) if row else None
+        try:
+            row = (await connection.execute(newest)).one_or_none()
+            return _line(row) if row else None
+        except (TypeError, ValueError):
+            raise UnreadableEntry((await head(engine)).seq) from None
+
+
+def _line(row: Row[Any]) -> Line:
+    """The entry of a row. Raises TypeError or ValueError for values of a type that none has."""
+    if any(isinstance(value, bytes) for value in row):
+        raise TypeError("bytes are in no entry")
+    return to_line(row)
 
 
 def next_key(keys: Keyring, line: Line) -> bytes | None:
@@ -236,7 +284,7 @@ def decisive(offset: timedelta) -> Any:
 
 
 async def entries(engine: AsyncEngine) -> AsyncIterator[Line]:
-    """The whole log as it stands, in order, without checking it."""
+    """The whole log as it stands, in order, without checking it. Raises UnreadableEntry."""
     read, end = 0, await head(engine)
     while lines := await _lines(engine, read, end.seq):
         for line in lines:
@@ -245,10 +293,14 @@ async def entries(engine: AsyncEngine) -> AsyncIterator[Line]:
 
 
 async def _lines(engine: AsyncEngine, after: int, until: int) -> list[Line]:
+    """The next entries. Raises UnreadableEntry where the very next one cannot be read."""
     rows = select(audit_log).where(audit_log.c.seq > after, audit_log.c.seq <= until)
-    async with reading(engine).connect() as connection:
-        found = await connection.execute(rows.order_by(audit_log.c.seq).limit(CHUNK))
-        return [to_line(row) for row in found]
+    for most in PIECES:
+        async with reading(engine).connect() as connection:
+            with suppress(TypeError, ValueError):  # SQLite takes anything in any column
+                found = await connection.execute(rows.order_by(audit_log.c.seq).limit(most))
+                return [_line(row) for row in found]
+    raise UnreadableEntry(after + 1)
 
 
 def _orphaned_events(lines: Sequence[Line], marks: dict[int, str]) -> int | None:

@@ -26,17 +26,23 @@ ARGS, PROPOSED = (
 
 # What neither a column nor Redis can hold: NUL and lone surrogates. Written as ESC and four digits.
 UNSTORABLE = re.compile("[\x00\x1b\ud800-\udfff]")
-ESCAPED = re.compile("\x1b([0-9a-f]{4})")
+ESCAPED = re.compile("\x1b(0000|001b|d[89a-f][0-9a-f]{2})")
+STORED = {code: f"\x1b{code:04x}" for code in (0x00, 0x1B, *range(0xD800, 0xE000))}
+RESTORED = {stored[1:]: chr(code) for code, stored in STORED.items()}
 
 
 def storable(text: str) -> str:
     """Any text as text that every store takes; the same text unless it is strange."""
-    return UNSTORABLE.sub(lambda found: f"\x1b{ord(found[0]):04x}", text)
+    return text.translate(STORED) if UNSTORABLE.search(text) else text
 
 
 def restored(text: str) -> str:
     """The text that `storable` was given."""
-    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    if "\x1b" not in text:
+        return text
+    parts = ESCAPED.split(text)  # and not a function for each: that takes three times as long
+    parts[1::2] = map(RESTORED.__getitem__, parts[1::2])
+    return "".join(parts)
 
 
 def dumps(hint: Any, value: Any) -> str:

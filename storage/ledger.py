@@ -45,7 +45,7 @@ from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
 from storage.deferred_runs import DeferredRuns
 from storage.foreground import ForegroundPriority
 from storage.grants import Grants
-from storage.pending import ASKING, undecided_actions
+from storage.pending import ASKING, listed_tasks, undecided_actions
 from storage.posted_messages import (
     BEGIN_DRAWING,
     FAILED_DRAW,
@@ -56,6 +56,7 @@ from storage.posted_messages import (
     SHOWN_AFTER,
     UNREAD_SINCE,
     WAITS_IN_THREAD,
+    below_card,
     lost_statement,
 )
 from storage.question_tables import CLOSED_UNANSWERED, server_questions
@@ -162,13 +163,13 @@ class SqlLedger:
         self.grants = Grants(self._ask, lambda: self.offset, self.seals)
         self.reviews = Reviews(self._ask, lambda: self.offset, self.seals)
         self.questions = Questions(self._ask, lambda: self.offset, self.seals)
-        self._token = ""
+        self.token = ""
         self._makers_seen = ""  # the id up to which `purge` has looked at what tokens proposed
 
     def for_token(self, token: str) -> Self:
         """The same ledger, in the same line: its entries name this API token."""
         other = copy.copy(self)
-        other._token = token
+        other.token = token
         return other
 
     @asynccontextmanager
@@ -180,7 +181,7 @@ class SqlLedger:
         turn = self._in_background() if seconds is None else self._priority.foreground()
         with self._alone(), reached(limit):
             async with turn, limit, self._connected(limit) as connection:
-                tx = SqlTx(connection, self.offset, self._chain, self.limits, self._token)
+                tx = SqlTx(connection, self.offset, self._chain, self.limits, self.token)
                 yield tx
                 later = tx.defer() if seconds is not None and self._defers else ()
                 await tx.finish(self._enqueue)
@@ -353,16 +354,15 @@ class SqlLedger:
         day = datetime.now(UTC) - timedelta(days=1)  # what is older is not being worked on
         asked = {"session": session, "team": session.team, "requester": requester, "from_": day}
         ((row,),) = await self._ask(opening(self.offset), **asked)
-        return ThreadContext(row.since, row.under_way, row.now, row.of_agents)
+        return ThreadContext(**row._mapping)
 
     async def tasks_of(self, session: Session, limit: int = 10, user: str = "") -> tuple[Task, ...]:
         (rows,) = await self._ask(TASKS_OF, session=session, count=limit, requester=user)
         return await to_tasks(rows, self.seals)
 
     async def tasks_awaiting_answer(self, team: str, user: str) -> tuple[tuple[Task, datetime | None], ...]:
-        (rows,) = await self._ask(ASKING, team=team, requester=user)
-        due = {row.id: row.due for row in rows}
-        return tuple((task, due[task.id]) for task in await to_tasks(rows, self.seals))
+        (ids,) = await self._ask(ASKING, team=team, requester=user)
+        return await listed_tasks(self._ask, ids, self.seals)
 
     async def history(
         self, session: Session, since: datetime, limit: int = 30, but: str = ""
@@ -441,9 +441,7 @@ class SqlLedger:
         return {row.key: loaded(Posted, row) for row in rows}
 
     async def shown_after(self, session: Session, since: str, to: str, but: str = UNDECIDED) -> bool:
-        at = datetime.fromtimestamp(float(since), UTC)
-        where = {"channel": session.channel, "since": since, "to": to, "but": but, "at": at}
-        return await self._one(SHOWN_AFTER, session=session, **where) is not None
+        return await self._one(SHOWN_AFTER, **below_card(session, since, to, but)) is not None
 
     async def others_wrote(self, incoming: Incoming, since: str) -> bool:
         session = incoming.session

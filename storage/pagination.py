@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Table, func, or_, select, tuple_
+from sqlalchemy import Table, and_, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.access import Listed, Subject, Token, TokenKind
@@ -16,7 +16,7 @@ from gate.rules.task import Task
 from storage import tables
 from storage.api_tables import made
 from storage.audiences import PARTIES, subjects, with_makers
-from storage.columns import Packed, clock
+from storage.columns import Packed, Words, clock
 from storage.database import ask
 from storage.rows import PAGE_CHARS, to_action, to_task
 from storage.tables import actions, turns
@@ -63,13 +63,10 @@ class SqlPages:
         return await with_makers(self._engine, rows, {})
 
     async def waiting_of(self, task: Task) -> Sequence[str]:
-        """The ids of the actions of a task that wait for a decision, oldest first."""
-        own = or_(
-            actions.c.task == task.id,
-            actions.c.turn.in_(
-                select(turns.c.id).where(turns.c.task == task.id, turns.c.session == task.session)
-            ),
-        )
+        """The ids of the actions of a task that wait for a decision, oldest first; without what is asked again once it
+        is over."""
+        its_turns = select(turns.c.id).where(turns.c.task == task.id, turns.c.session == task.session)
+        own = or_(actions.c.task == task.id, and_(actions.c.turn.in_(its_turns), actions.c.renews == ""))
         asked = select(actions.c.id).where(*self._undecided(), actions.c.session == task.session, own)
         return [row.id for row in await ask(self._engine, asked.order_by(*tables.ORDER))]
 
@@ -121,8 +118,8 @@ def _fitting(sizes: Sequence[tuple[str, int]]) -> Iterator[str]:
 
 
 def _size(table: Table) -> Any:
-    """The characters of a row's parts together."""
-    return sum(func.length(column) for column in table.c if isinstance(column.type, Packed))
+    """The characters of a row's parts and words together."""
+    return sum(func.length(column) for column in table.c if isinstance(column.type, Packed | Words))
 
 
 def _own(table: Any, token: Token) -> tuple[Any, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import and_, bindparam, case, exists, func, literal, not_, or_, select, update
 
-from gate.rules.messages import EPHEMERAL, CardKind
+from gate.rules.action import Session
+from gate.rules.messages import EPHEMERAL, NOT_TAKEN, CardKind, hint_key
 from gate.rules.task_states import OVER
 from storage.columns import clock
 from storage.question_tables import server_questions
@@ -19,6 +20,7 @@ from storage.task_tables import tasks
 LOST_AFTER = timedelta(
     minutes=1
 )  # a run that has not begun for so long may be lost: another one is asked for
+ON_ITS_WAY = timedelta(days=1)  # of which nothing was heard for so long before a card, does not come below it
 MAX_LOST_RUNS = 10  # runs of one card, one after the other, after which the sweep asks for no further one
 KEY: Any = bindparam("of")
 SESSION: Any = bindparam("session")
@@ -37,18 +39,26 @@ _TOLD_ALONE = and_(
     notes.c.kind != bindparam("but"),
     or_(posted.c.ts != EPHEMERAL, posted.c.at > bindparam("at")),
 )
-# What is newer than a timestamp in a thread. Those of Slack have as many digits, so they compare as text.
+# People may see it before we have heard from Slack where it stands, or where we never do: its first draw has begun and
+# has not ended, or a place is kept for it. What Slack did not take does not stand there.
+_UNHEARD = and_(
+    posted.c.ts == "",
+    posted.c.digest != NOT_TAKEN,
+    or_(posted.c.channel == bindparam("channel"), and_(posted.c.channel == "", posted.c.tries > 0)),
+    func.coalesce(posted.c.asked_at, posted.c.at) > bindparam("lately"),
+)
+# What is newer than a timestamp in a thread, or may be. Those of Slack have as many digits, so they compare as text.
 SHOWN_AFTER = (
     select(posted.c.key)
     .where(
-        posted.c.channel == bindparam("channel"),
-        posted.c.ts > bindparam("since"),
+        or_(and_(posted.c.channel == bindparam("channel"), posted.c.ts > bindparam("since")), _UNHEARD),
         or_(
             *_OF_THREAD,
             exists()
             .where(notes.c.id == posted.c.key, notes.c.session == SESSION)
             .where(or_(notes.c.to == "", _TOLD_ALONE)),
             exists().where(tasks.c.session == SESSION, posted.c.key.startswith(tasks.c.id + ":")),
+            posted.c.key.startswith(bindparam("hints")),
         ),
     )
     .limit(1)
@@ -79,6 +89,14 @@ FAILED_DRAW = (
     .where(posted.c.key == KEY, posted.c.asked == bindparam("number"), posted.c.begun == posted.c.asked)
     .values(begun=posted.c.asked - 1)
 )
+
+
+def below_card(session: Session, since: str, to: str, but: str) -> dict[str, Any]:
+    """What SHOWN_AFTER is asked with."""
+    at = datetime.fromtimestamp(float(since), UTC)
+    times = {"since": since, "at": at, "lately": at - ON_ITS_WAY}
+    hints = hint_key(to, session.channel, session.thread)
+    return {"session": session, "channel": session.channel, "to": to, "but": but, "hints": hints, **times}
 
 
 @lru_cache(maxsize=16)

@@ -89,6 +89,7 @@ async def rotate(engine: AsyncEngine, old: bytes, new: bytes) -> int:
     entry = Entry(event=ROTATED, session="", actor="operator", outcome=key_id(new), user_confirmed=True)
     async with engine.begin() as connection:
         await append(connection, Chain(old), [entry], timedelta())
+        await connection.execute(update(audit_head).values(key=key_id(new)))
         for table in SEALED:
             await _resealed(connection, table, after, lambda table, row: before.holds(table, row))
         for row in (await connection.execute(select(webhooks))).all():

@@ -15,24 +15,21 @@ from gate.rules.action import Action, Session
 from gate.rules.reviews import ReviewRecord
 from gate.rules.task import Task
 from storage.columns import clock
-from storage.pending import held_actions
+from storage.pending import held_actions, listed_tasks
 from storage.review_tables import HELD, IN_REVIEW, UNREVIEWED, WAITS, reviews
 from storage.row_macs import RowMacs
-from storage.rows import PAGE_CHARS, loaded, plain, size, to_actions, to_tasks
+from storage.rows import PAGE_CHARS, loaded, plain, size, to_actions
 from storage.tables import actions
 from storage.task_tables import tasks
 
 COLUMNS = [reviews.c[field.name] for field in fields(ReviewRecord)]
 
 
-def _records(rows: Sequence[Row[Any]]) -> tuple[ReviewRecord, ...]:
-    return tuple(loaded(ReviewRecord, row) for row in rows)
-
-
 def _page(rows: Sequence[Row[Any]]) -> tuple[ReviewRecord, ...]:
     """The first of them that are no larger together than a page may be; one at least."""
     before = accumulate(map(size, rows), initial=0)
-    return _records([row for row, chars in zip(rows, before, strict=False) if chars <= PAGE_CHARS])
+    first = [row for row, chars in zip(rows, before, strict=False) if chars <= PAGE_CHARS]
+    return tuple(loaded(ReviewRecord, row) for row in first)
 
 
 class Executing(Protocol):
@@ -64,10 +61,12 @@ class Reviews:
     ) -> None:
         self._ask, self._offset, self._seals = ask, offset, seals
 
-    async def of(self, team: str, execution: str) -> tuple[ReviewRecord, ...]:
+    async def of(
+        self, team: str, execution: str, limit: int = 50, after: int = 0
+    ) -> tuple[ReviewRecord, ...]:
         found = select(*COLUMNS).where(reviews.c.execution_id == execution, reviews.c.team == team)
-        (rows,) = await self._ask(found.order_by(reviews.c.id))
-        return await asyncio.to_thread(_records, rows)
+        (rows,) = await self._ask(found.where(reviews.c.id > after).order_by(reviews.c.id).limit(limit))
+        return await asyncio.to_thread(_page, rows)
 
     async def by(
         self, team: str, reviewer: str, limit: int = 50, before: int = 0
@@ -81,9 +80,10 @@ class Reviews:
         now = select(clock(self._offset())).scalar_subquery()
         before = select(actions).where(UNREVIEWED, WAITS, actions.c.team == team, actions.c.expires_at > now)
         held = select(actions).where(HELD, actions.c.team == team)
-        after = select(tasks).where(IN_REVIEW, tasks.c.team == team)
+        after = select(tasks.c.id).where(IN_REVIEW, tasks.c.team == team)
         found, kept, paused = await self._ask(before, held, after)
-        return await to_actions([*found, *kept], self._seals), await to_tasks(paused, self._seals)
+        listed = await listed_tasks(self._ask, paused, self._seals)
+        return await to_actions([*found, *kept], self._seals), tuple(task for task, _ in listed)
 
     async def under_review(self, team: str, user: str) -> tuple[Action, ...]:
         (rows,) = await self._ask(held_actions(team, user))

@@ -19,6 +19,7 @@ from gate.rules.action_states import State
 from gate.rules.audit import Entry, Line
 from gate.rules.due_times import due_after
 from gate.rules.planner_port import Exchange, Incoming, Turn
+from gate.rules.plans import without_results
 from gate.rules.ports import Limits
 from gate.rules.task import (
     Clarification,
@@ -204,6 +205,11 @@ def to_task(row: Row[Any]) -> Task:
 async def to_tasks(rows: Sequence[Row[Any]], seals: RowMacs) -> tuple[Task, ...]:
     """The tasks that are as they were written; others are as if they were not there."""
     return await _read(rows, lambda: tuple(to_task(row) for row in rows if seals.holds(tasks, row)))
+
+
+async def to_listed_task(row: Row[Any], seals: RowMacs) -> Task | None:
+    """As `to_one_task`, without the results of its steps: it is never to be written back."""
+    return await _read([row], lambda: without_results(to_task(row)) if seals.holds(tasks, row) else None)
 
 
 async def to_one_task(row: Row[Any] | None, seals: RowMacs) -> Task | None:

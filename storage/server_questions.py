@@ -9,6 +9,7 @@ from typing import Any, Protocol, Unpack
 
 from sqlalchemy import CursorResult, Row, select, update
 
+from gate.rules.action import Session
 from gate.rules.question_ports import QuestionParts, StaleQuestion
 from gate.rules.server_questions import ARROWS, QuestionEvent, ServerQuestion
 from storage.columns import clock
@@ -117,9 +118,14 @@ class Questions:
 
     async def waiting(self, team: str, user: str) -> tuple[ServerQuestion, ...]:
         now = select(clock(self._offset())).scalar_subquery()
-        (rows,) = await self._ask(open_questions(now, user))
+        (rows,) = await self._ask(open_questions(now, COLUMNS.requester == user))
         found = (to_question(row, self._seals) for row in rows)
         return tuple(one for one in found if one is not None and one.session.team == team)
+
+    async def waits_in(self, session: Session) -> bool:
+        now = select(clock(self._offset())).scalar_subquery()
+        (rows,) = await self._ask(open_questions(now, COLUMNS.session == session))
+        return bool(rows)
 
     async def overdue(self, limit: int = 100) -> tuple[str, ...]:
         now = select(clock(self._offset())).scalar_subquery()

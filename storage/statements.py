@@ -18,7 +18,7 @@ from storage.columns import clock
 from storage.review_tables import HELD
 from storage.rows import insert
 from storage.tables import PREPARED, actions, exchanges, inbox, turns, votes
-from storage.task_tables import HOLDS, tasks
+from storage.task_tables import ASKS, HOLDS, tasks
 
 ID: Any = bindparam("of")
 SESSION: Any = bindparam("session")
@@ -67,7 +67,10 @@ def _by_agents(*ids: Any) -> Any:
 def count_waiting_of_agents(offset: timedelta) -> Any:
     """How many actions of a person wait that agents' tokens proposed; 0 for who asks without one."""
     asks = select(tokens.c.id).where(tokens.c.id == bindparam("token"), tokens.c.kind == TokenKind.AGENT)
-    proposed = (_by_agents(actions.c.id, actions.c.task), asks.exists())
+    asked_again = (
+        select(turns.c.task).where(turns.c.id == actions.c.turn).correlate(actions).scalar_subquery()
+    )
+    proposed = (_by_agents(actions.c.id, actions.c.task, asked_again), asks.exists())
     prepared, held = (one.where(*proposed) for one in _waiting(offset))
     return select(prepared.scalar_subquery() + held.scalar_subquery())
 
@@ -171,16 +174,14 @@ def reserve_after(offset: timedelta, held: timedelta) -> Any:
 
 
 UNDER_WAY = (TaskState.CLARIFYING, TaskState.PLANNING, TaskState.RUNNING)
-_UNDER_WAY = (
+_OWN = (
     select(func.count())
     .select_from(tasks)
-    .where(
-        tasks.c.team == bindparam("team"),
-        tasks.c.requester == bindparam("requester"),
-        tasks.c.created_at > bindparam("from_"),
-        tasks.c.state.in_(UNDER_WAY),
-    )
+    .where(tasks.c.team == bindparam("team"), tasks.c.requester == bindparam("requester"))
 )
+_UNDER_WAY = _OWN.where(tasks.c.created_at > bindparam("from_"), tasks.c.state.in_(UNDER_WAY))
+# Tasks of a person that ask something, which they do for as long as nobody answers
+_STANDING = _OWN.where(ASKS)
 _OPENING = (
     select(tasks.c.since)
     .where(tasks.c.session == SESSION)
@@ -190,6 +191,8 @@ _OPENING = (
     .label("since"),
     _UNDER_WAY.scalar_subquery().label("under_way"),
     _UNDER_WAY.where(_by_agents(tasks.c.id)).scalar_subquery().label("of_agents"),
+    _STANDING.scalar_subquery().label("standing"),
+    _STANDING.where(_by_agents(tasks.c.id)).scalar_subquery().label("standing_of_agents"),
 )
 
 

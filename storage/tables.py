@@ -147,7 +147,9 @@ audit_log = Table(
 )
 LATEST = (audit_log.c.timestamp, audit_log.c.seq)
 # What a claim asks for: how an action was decided, and whether it has begun.
-DECISIVE = audit_log.c.event.in_([literal_column("'confirmed'"), literal_column("'started'")])
+DECISIVE = audit_log.c.event.in_(
+    [literal_column(f"'{one}'") for one in ("confirmed", "started", "cancelled")]
+)
 partial("ix_audit_log_action", DECISIVE, audit_log.c.action_id)
 Index("ix_audit_log_session", audit_log.c.session_id, *LATEST)
 Index("ix_audit_log_team", audit_log.c.team, *LATEST)
@@ -160,6 +162,7 @@ audit_head = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, nullable=False),
     text("mac"),
+    text("key"),  # the id of the key that the next entry is chained with; "" where none has been since r022
 )
 
 inbox = Table(

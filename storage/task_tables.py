@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import Boolean, Column, Index, Integer, Table
+from sqlalchemy import Boolean, Column, Index, Integer, Table, and_, or_
 
 from gate.rules.action import Json
 from gate.rules.settings import Switches
@@ -66,6 +66,11 @@ tasks = Table(
     text("mac"),
 )
 HOLDS = tasks.c.holds_thread.is_(True)
+# It asks its requester something; most talks do not, and there are many of them
+ASKS = or_(
+    tasks.c.state.in_((TaskState.CLARIFYING, TaskState.PLAN_REVIEW, TaskState.PAUSED)),
+    and_(tasks.c.state == TaskState.TALKING, tasks.c.requirements != ()),
+)
 Index(
     "uq_tasks_thread",
     tasks.c.session,

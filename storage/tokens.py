@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.access import IssuedToken, Token, digest
 from storage.api_tables import made, tokens
 from storage.columns import clock
-from storage.database import ask, carry
+from storage.database import ask
+from storage.operator_record import carry_noted, token_entry
 from storage.row_macs import RowMacs
 from storage.rows import insert, loaded, plain
 
@@ -24,7 +25,8 @@ LOOKS = 5.0  # for ids that are not known
 
 class TokenStore:
     """Methods raise Unavailable when the database cannot be had. A row that is not as it was written counts as none.
-    `offset`: added to the database's clock (tests). `seconds`: a clock that only goes forward."""
+    `offset`: added to the database's clock (tests). `seconds`: a clock that only goes forward. `audit_key`: with
+    which changes are noted in the log."""
 
     def __init__(
         self,
@@ -32,8 +34,9 @@ class TokenStore:
         seals: RowMacs,
         offset: timedelta = timedelta(0),
         seconds: Callable[[], float] = time.monotonic,
+        audit_key: bytes | None = None,
     ) -> None:
-        self._engine, self._seals = engine, seals
+        self._engine, self._seals, self._audit_key = engine, seals, audit_key
         self.offset = offset
         self._digests: dict[str, str] = {}  # by id, as they were when an id was not among them
         self._one_looks = asyncio.Lock()
@@ -41,7 +44,8 @@ class TokenStore:
 
     async def add(self, token: Token, secret: str) -> None:
         row = self._seals.sealed(tokens, {**plain(token), "digest": digest(secret)})
-        await carry(self._engine, insert(tokens, self._dialect).values(row))
+        new = insert(tokens, self._dialect).values(row)
+        await carry_noted(self._engine, self._audit_key, new, token_entry("token_added", token.id, token))
 
     async def find(self, written: IssuedToken) -> Token | None:
         """The token with this id and secret, expired and revoked ones included; None when there is none. A wrong
@@ -92,9 +96,10 @@ class TokenStore:
 
     async def revoke(self, token_id: str) -> bool:
         """Whether there was such a token that still counted."""
+        noted = token_entry("token_revoked", token_id, await self.get(token_id))
         still = and_(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
-        revoked = {"revoked_at": clock(self.offset), "mac": ""}
-        return bool(await carry(self._engine, update(tokens).where(still).values(revoked)))
+        ended = update(tokens).where(still).values({"revoked_at": clock(self.offset), "mac": ""})
+        return bool(await carry_noted(self._engine, self._audit_key, ended, noted))
 
     async def makers(self, ids: Collection[str]) -> dict[str, str]:
         """Id of a proposed thing -> id of the token; without those that no token proposed."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.action import ALTERED
@@ -17,6 +17,8 @@ from storage.database import reached, reading
 from storage.row_macs import RowMacs
 from storage.rows import insert, plain
 from storage.tables import tool_pins
+
+MOST_PINS = 5_000  # of one server: ten listings of new names
 
 
 class PinStore:
@@ -39,12 +41,22 @@ class PinStore:
             return Pin(row.server, row.tool, ALTERED, None, row.at)
         return Pin(row.server, row.tool, row.definition, row.reviewed_by, row.at)
 
-    async def of(self, server: str) -> tuple[Pin, ...]:
-        """What is pinned of one server."""
+    async def of(self, server: str, tools: Collection[str]) -> tuple[Pin, ...]:
+        """What is pinned of these tools of one server. Of one that has offered more names than are kept the others
+        count as changed: it could have its first definition forgotten otherwise."""
+        own = tool_pins.c.server == server
+        many = select(func.count()).select_from(tool_pins).where(own)
         with reached():
             async with reading(self._engine).connect() as connection:
-                rows = await connection.execute(select(tool_pins).where(tool_pins.c.server == server))
-                return tuple(map(self._pin, rows))
+                rows = await connection.execute(
+                    select(tool_pins).where(own, tool_pins.c.tool.in_(sorted(tools)))
+                )
+                found = tuple(map(self._pin, rows))
+                full = (await connection.execute(many)).scalar_one() >= MOST_PINS
+        if not full:
+            return found
+        left = sorted({*tools} - {pin.tool for pin in found})
+        return (*found, *(Pin(server, tool, ALTERED) for tool in left))
 
     async def first_seen(self, server: str, definitions: Mapping[str, str], at: datetime) -> None:
         """Remember the definitions of these tools, unread. A tool that is pinned already stays as it is, also to

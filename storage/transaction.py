@@ -225,9 +225,9 @@ class SqlTx:
         rows = (await self.execute(decisive(self._offset), {"of": action.id})).all()
         moment: datetime = rows[0].now
         lines = [to_line(row) for row in rows if row.seq is not None]
-        begun = any(line.entry.event == "started" for line in lines)
+        over = any(line.entry.event in ("started", "cancelled") for line in lines)
         confirmed = [line.at for line in lines if self._confirms(line, action)]
-        return moment, None if begun else max(confirmed, default=None)
+        return moment, None if over else max(confirmed, default=None)
 
     def _confirms(self, line: Line, action: Action) -> bool:
         """Whether this entry, as the key shows that it was written, is the yes to exactly this."""

@@ -18,6 +18,7 @@ from storage.api_tables import webhooks
 from storage.database import ask, carry
 from storage.events import EventLog
 from storage.ledger import SqlLedger
+from storage.operator_record import carry_noted, webhook_entry
 from storage.row_macs import DecryptionFailed, RowMacs
 from storage.rows import loaded
 from storage.webhook_subscriptions import NOW, added, closed, closed_secret, opened, removed, rotated
@@ -35,15 +36,17 @@ async def wanted_by_operator(hook: Webhook, found: Sequence[StreamEvent]) -> Seq
 
 
 class HookStore:
-    """Methods raise Unavailable when the database cannot be had."""
+    """Methods raise Unavailable when the database cannot be had. `audit_key`: with which changes are noted in the
+    log."""
 
-    def __init__(self, engine: AsyncEngine, seals: RowMacs) -> None:
-        self._engine, self._seals = engine, seals
+    def __init__(self, engine: AsyncEngine, seals: RowMacs, audit_key: bytes | None = None) -> None:
+        self._engine, self._seals, self._audit_key = engine, seals, audit_key
         self._log = EventLog(engine)
 
     async def add(self, hook: Webhook) -> None:
         """It is told of what happens from now on."""
-        await carry(self._engine, added(closed(hook, self._seals), self._engine.dialect.name))
+        new = added(closed(hook, self._seals), self._engine.dialect.name)
+        await self._carry(new, "webhook_added", hook.id, hook)
 
     async def of_team(self, team: str) -> tuple[Webhook, ...]:
         """Those of one Slack workspace, the oldest first."""
@@ -66,14 +69,19 @@ class HookStore:
             return None
 
     async def remove(self, hook_id: str) -> bool:
-        return bool(await carry(self._engine, removed(hook_id)))
+        return await self._carry(removed(hook_id), "webhook_removed", hook_id, await self.get(hook_id))
 
     async def rotate(self, hook_id: str, secret: str) -> bool:
         """Sign with a new secret, and with the one before it until the next rotation."""
         hook = await self.get(hook_id)
         if hook is None:
             return False
-        return bool(await carry(self._engine, rotated(hook_id, closed_secret(hook, secret, self._seals))))
+        renewed = rotated(hook_id, closed_secret(hook, secret, self._seals))
+        return await self._carry(renewed, "webhook_rotated", hook_id, hook)
+
+    async def _carry(self, statement: Any, event: str, hook_id: str, hook: Webhook | None) -> bool:
+        entry = webhook_entry(event, hook_id, hook)
+        return bool(await carry_noted(self._engine, self._audit_key, statement, entry))
 
     async def noted(self, hook_id: str, problem: str, *, disable: bool = False) -> None:
         """What came of the last try. A receiver that says it is gone is sent nothing more."""

@@ -17,7 +17,9 @@ from gate.rules.action import Session
 from gate.rules.action_states import Event
 from gate.rules.jobs import Run
 from gate.rules.messages import LedgerEvent
+from gate.rules.settings import Switches
 from gate.rules.webhooks import Webhook, secret_of
+from gate.tasks.create_task import new_task
 from storage.api_tables import webhooks
 from storage.events import EventLog
 from storage.idempotency import AnswerStore
@@ -61,6 +63,18 @@ async def test_pages_follow_each_other(engine: AsyncEngine, ledger: SqlLedger) -
         await pages.tasks(agent, after="a0", limit=9)
     with pytest.raises(LookupError):
         await pages.actions(other, pending=False, session=None, after="a0", limit=9)
+
+
+async def test_a_page_ends_where_the_words_of_tasks_are_many(engine: AsyncEngine, ledger: SqlLedger) -> None:
+    store, pages = TokenStore(engine, SEALS), SqlPages(engine)
+    whose, now = await token(store), await ledger.now()
+    for number in range(4):
+        async with ledger.begin() as tx:
+            where = replace(action().session, thread=f"{number}.0")
+            made = new_task(str(number), where, whose.user, "x" * 400_000, Switches(), now)
+            await tx.open_task(made)
+    first = await pages.tasks(whose, after="", limit=9)
+    assert (len(first.items), first.more) == (2, True)
 
 
 async def test_one_of_many_gets_the_key(engine: AsyncEngine) -> None:

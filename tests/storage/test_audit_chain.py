@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
@@ -14,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.audit import GENESIS, mac
 from gate.rules.ports import LedgerEvent
-from storage.audit_log import CHUNK, Head, head, verify
+from storage.audit_log import PIECES, Head, UnreadableEntry, entries, head, last, verify
 from storage.database import open_engine
 from storage.ledger import SqlLedger
 from storage.migrate import migrate, upgrade
@@ -275,6 +276,60 @@ async def test_an_entry_put_in_outside_of_the_chain_is_found_and_listed_to_nobod
     assert [line.seq for line in await ledger.audit_tail(team=row["team"])] == [5, 4, 3, 2, 1]
 
 
+@pytest.fixture
+async def on_sqlite(sqlite_url: str) -> AsyncIterator[tuple[SqlLedger, AsyncEngine]]:
+    """A ledger on SQLite, which takes a value of any type in any column."""
+    await migrate(sqlite_url)
+    engine = open_engine(sqlite_url)
+    yield SqlLedger(engine, lambda _, run: None, KEY), engine
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("broken", [1, 4, 150])
+@pytest.mark.parametrize(
+    "change",
+    ["actor = CAST(actor AS BLOB)", "timestamp = 'soon'", "format = x'32'", "version = x'31'", "mac = x'ff'"],
+)
+async def test_a_value_of_another_type_is_found_as_the_change_that_it_is(
+    on_sqlite: tuple[SqlLedger, AsyncEngine], change: str, broken: int
+) -> None:
+    ledger, engine = on_sqlite
+    await fill(ledger, 150)
+    await unprotect(engine)
+    await as_owner(engine, f"UPDATE audit_log SET {change} WHERE seq = {broken}")
+    found = await verify(engine, KEY)
+    assert (found.count, found.broken_at) == (broken - 1, broken)
+
+
+async def test_an_export_and_a_start_say_which_entry_cannot_be_read(
+    on_sqlite: tuple[SqlLedger, AsyncEngine],
+) -> None:
+    ledger, engine = on_sqlite
+    await fill(ledger, 5)
+    await unprotect(engine)
+    await as_owner(engine, "UPDATE audit_log SET actor = CAST(actor AS BLOB) WHERE seq IN (3, 5)")
+    exported = entries(engine)
+    assert [(await anext(exported)).seq, (await anext(exported)).seq] == [1, 2]
+    with pytest.raises(UnreadableEntry, match="Entry 3 of the audit log was changed"):
+        await anext(exported)
+    with pytest.raises(UnreadableEntry, match="Entry 5"):
+        await last(engine)
+
+
+async def test_an_entry_under_bytes_instead_of_a_number_is_found_and_listed_to_nobody(
+    on_sqlite: tuple[SqlLedger, AsyncEngine],
+) -> None:
+    ledger, engine = on_sqlite
+    await fill(ledger, 5)
+    others = ", ".join(column.name for column in audit_log.c if column.name != "seq")
+    await as_owner(
+        engine, f"INSERT INTO audit_log (seq, {others}) SELECT x'32', {others} FROM audit_log WHERE seq = 5"
+    )
+    assert (await verify(engine, KEY)).broken_at == 6
+    (team,) = {line.team async for line in entries(engine)}
+    assert [line.seq for line in await ledger.audit_tail(team=team)] == [5, 4, 3, 2, 1]
+
+
 async def test_a_log_written_with_another_key_does_not_verify(ledger: SqlLedger, engine: AsyncEngine) -> None:
     await fill(ledger, 2)
     assert (await verify(engine, b"another key")).broken_at == 1
@@ -283,14 +338,14 @@ async def test_a_log_written_with_another_key_does_not_verify(ledger: SqlLedger,
 async def test_a_log_longer_than_one_chunk_verifies_and_tells_where_it_breaks(
     ledger: SqlLedger, engine: AsyncEngine
 ) -> None:
-    total = CHUNK + 50
+    total = PIECES[0] + 50
     for first in range(0, total, 100):  # no transaction of the product writes thousands
         async with ledger.begin() as tx:
             for number in range(first, min(first + 100, total)):
                 tx.audit(said(reason=f"number {number}"))
     assert (await verify(engine, KEY)).count == total
     await unprotect(engine)
-    victim = random.Random(5).randint(CHUNK, total)
+    victim = random.Random(5).randint(PIECES[0], total)
     await as_owner(engine, f"UPDATE audit_log SET actor = 'U9' WHERE seq = {victim}")
     verified = await verify(engine, KEY)
     assert (verified.count, verified.broken_at) == (victim - 1, victim)

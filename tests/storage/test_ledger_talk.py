@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gate.rules.action import Session
-from gate.rules.messages import EPHEMERAL, UNDECIDED
+from gate.rules.messages import EPHEMERAL, NOT_TAKEN, UNDECIDED
 from gate.rules.planner_port import CallReport, Exchange, Incoming, Say, Turn
 from gate.rules.ports import Note, OpenedModal, Posted, TooManyWaiting
 from storage.ledger import SqlLedger
@@ -255,3 +255,43 @@ async def test_what_one_person_was_told_counts_from_when_that_was_written_down(l
     await ledger.set_posted("n1", Posted(THREAD.channel, EPHEMERAL, 1))
     later = await ledger.now() + timedelta(seconds=10)
     assert not await ledger.shown_after(THREAD, f"{later.timestamp():.6f}", "U1")
+
+
+@pytest.mark.parametrize(
+    ("to", "kind", "counts"),
+    [("", "text", True), ("U1", "read", True), ("U1", UNDECIDED, False), ("U2", "read", False)],
+)
+async def test_a_note_may_stand_below_a_card_from_when_somebody_began_to_post_it(
+    ledger: SqlLedger, to: str, kind: str, counts: bool
+) -> None:
+    since = f"{(await ledger.now()).timestamp():.6f}"
+    async with ledger.begin() as tx:
+        await tx.note(Note("n1", THREAD, kind, {"text": "what"}, to))
+    await ledger.reopen_drawing("n1")
+    assert not await ledger.shown_after(THREAD, since, "U1")
+    await ledger.begin_drawing("n1")
+    assert await ledger.shown_after(THREAD, since, "U1") is counts
+    assert not await ledger.shown_after(OTHER, since, "U1")
+
+
+async def test_what_needed_no_message_or_was_not_taken_is_not_on_its_way(ledger: SqlLedger) -> None:
+    since = f"{(await ledger.now()).timestamp():.6f}"
+    async with ledger.begin() as tx:
+        await tx.note(Note("n1", THREAD, "text", {"text": "what"}))
+    await ledger.reopen_drawing("n1")
+    for gone in (Posted("", "", 0), Posted(THREAD.channel, "", 0, NOT_TAKEN)):
+        await ledger.begin_drawing("n1")
+        assert await ledger.shown_after(THREAD, since, "U1")
+        await ledger.set_posted("n1", gone)
+        assert not await ledger.shown_after(THREAD, since, "U1")
+
+
+async def test_what_nothing_was_heard_of_for_a_day_does_not_come_below_a_new_card(ledger: SqlLedger) -> None:
+    async with ledger.begin() as tx:
+        await tx.note(Note("n1", THREAD, "text", {"text": "what"}))
+    await ledger.reopen_drawing("n1")
+    await ledger.begin_drawing("n1")
+    now = await ledger.now()
+    for hours, counts in ((23, True), (25, False)):
+        since = f"{(now + timedelta(hours=hours)).timestamp():.6f}"
+        assert await ledger.shown_after(THREAD, since, "U1") is counts

@@ -19,7 +19,7 @@ from storage.database import open_engine
 from storage.row_macs import RowMacs
 from storage.slack_users import PeopleStore, StoredPerson
 from storage.tables import audit_head, tool_pins
-from storage.tool_pins import PinStore
+from storage.tool_pins import MOST_PINS, PinStore
 from tests.storage.conftest import KEY, SEALS
 
 THEN = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -59,8 +59,22 @@ async def test_a_replica_that_sees_another_definition_first_takes_no_review_back
     await pins.review([Pin("fs", "move", "d1", "U1", THEN)], KEY)
     await pins.first_seen("fs", {"move": "d2"}, LATER)
     await pins.first_seen("fs", {}, LATER)
-    assert await pins.of("fs") == (Pin("fs", "move", "d1", "U1", THEN),)
-    assert await pins.of("git") == ()
+    assert await pins.of("fs", {"move", "copy"}) == (Pin("fs", "move", "d1", "U1", THEN),)
+    assert await pins.of("fs", {"copy"}) == await pins.of("git", {"move"}) == ()
+
+
+async def test_of_a_server_that_always_offers_new_names_the_newest_count_as_changed(
+    engine: AsyncEngine,
+) -> None:
+    pins = PinStore(engine, SEALS)
+    for number in range(0, MOST_PINS, 500):
+        assert await pins.of("fs", {"new"}) == ()
+        await pins.first_seen("fs", {f"t{one}": "d1" for one in range(number, number + 500)}, THEN)
+    known, new = await pins.of("fs", {"t7", "new"})
+    assert (known.definition, new.definition) == ("d1", ALTERED)
+    assert await pins.of("other", {"new"}) == ()
+    await pins.review([Pin("fs", "new", "d2", "U1", LATER)], KEY)
+    assert await pins.of("fs", {"new"}) == (Pin("fs", "new", "d2", "U1", LATER),)
 
 
 async def test_a_person_is_known_as_last_told(engine: AsyncEngine) -> None:
@@ -81,7 +95,7 @@ async def test_a_person_is_known_as_last_told(engine: AsyncEngine) -> None:
         lambda engine: PeopleStore(engine, SEALS).get("T1", "U1"),
         lambda engine: PeopleStore(engine, SEALS).put(ANNA, THEN),
         lambda engine: PinStore(engine, SEALS).all(),
-        lambda engine: PinStore(engine, SEALS).of("fs"),
+        lambda engine: PinStore(engine, SEALS).of("fs", {"move"}),
         lambda engine: PinStore(engine, SEALS).first_seen("fs", {"move": "d1"}, THEN),
         lambda engine: PinStore(engine, SEALS).review([Pin("fs", "move", "d1", "U1", THEN)], KEY),
     ],
