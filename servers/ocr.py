@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from servers.command_line import Clock, utc_now
 from servers.filesystem import answers
 from servers.filesystem.answers import spoken
+from servers.filesystem.models import Given
 from servers.filesystem.paths import Roots
 from servers.folders import House, alone, assembled, bytes_of, named
 from servers.sandbox.calling import JSON_OUTPUT, Job, Limits, answered, count, listed, unbroken
@@ -246,10 +247,10 @@ class Page:
         return self.words > 0 and abs(self.skew) > (SKEWED if self.confidence < SURE else VERY_SKEWED)
 
 
-_PAGES = TypeAdapter(list[Page])
-_TEXTS = TypeAdapter(list[str])
-_VALUES = TypeAdapter(tuple[list[FieldOf], list[Mention]])
-_ROWS = TypeAdapter(list[list[str]])
+_PAGES = TypeAdapter(Given[Page])
+_TEXTS = TypeAdapter(Given[str])
+_VALUES = TypeAdapter(tuple[Given[FieldOf], Given[Mention]])
+_ROWS = TypeAdapter(Given[Given[str]])
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ USUAL = {"cp1252": 0.06, "cp1254": 0.06}
 WORST = 0.3  # share of odd characters from which charset-normalizer drops an encoding
 ZEROS = 4  # zero bytes from which a text may be UTF-16 without its mark
 DAMAGED = 10  # characters beyond ASCII for each byte that is no UTF-8, where it is UTF-8 all the same
+MARKED = 1  # the same behind its mark
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -52,26 +53,37 @@ class Encoding:
 
     def decoded(self, data: bytes) -> str:
         """The text without its mark; what cannot be read is replaced by U+FFFD."""
-        return data.decode(self.name, "replace").removeprefix("\ufeff")
+        return self.unmarked(data).decode(self.name, "replace")
+
+    def unmarked(self, data: bytes) -> bytes:
+        """The bytes without their mark. That of UTF-8 may stand before another encoding, where files were joined."""
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else "\ufeff".encode(self.name, "ignore")
+        return data.removeprefix(mark)
 
 
 def detect(head: bytes, whole: bool) -> Encoding | None:
     """The encoding of a text that begins so, or is just this when `whole`; None where it is no text."""
+    enough = DAMAGED
     for mark, name in _MARKS:
         if head.startswith(mark):
-            return Encoding(name)
+            if _is_in(name, head, whole):
+                return Encoding(name)
+            if mark != codecs.BOM_UTF8:
+                return Encoding(name, f"{name[:6].upper()} with errors")
+            head, enough = head.removeprefix(mark), MARKED
+            break
     if b"\0" in head:
         return _unmarked_utf16(head[:SAMPLE])
-    if _is_utf8(head, whole):
+    if _is_in("utf-8", head, whole):
         return Encoding("utf-8")
     if len(head.translate(None, _CONTROLS)) < len(head):
         return None
-    return _damaged_utf8(head) or _signs_alone(head) or _likely(_telling(head))
+    return _damaged_utf8(head, enough) or _signs_alone(head) or _likely(_telling(head))
 
 
-def _is_utf8(head: bytes, whole: bool) -> bool:
+def _is_in(name: str, head: bytes, whole: bool) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(head, final=whole)
+        codecs.getincrementaldecoder(name)("strict").decode(head, final=whole)
     except UnicodeDecodeError:
         return False
     return True
@@ -95,12 +107,12 @@ def _signs_alone(head: bytes) -> Encoding | None:
     return Encoding("cp1252", LIKELY["cp1252"]) if not signs.translate(None, _SIGNS) else None
 
 
-def _damaged_utf8(head: bytes) -> Encoding | None:
+def _damaged_utf8(head: bytes, enough: int) -> Encoding | None:
     """UTF-8 with a few bytes that are none, such as where two files were joined."""
     text = head.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     beyond = len(text) - len(text.encode("ascii", "ignore")) - broken
-    return Encoding("utf-8", "UTF-8 with errors") if beyond > DAMAGED * broken else None
+    return Encoding("utf-8", "UTF-8 with errors") if beyond > enough * broken else None
 
 
 def _telling(head: bytes) -> bytes:

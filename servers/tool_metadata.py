@@ -13,6 +13,7 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import ToolAnnotations
 
 VERSION = "1.0"  # of the servers
+OF_PATHS = frozenset({"paths", "looks", "reported", "found", "told", "listed"})  # the targets that name files
 META = "dev.countersign/gate"
 ITEMS = {
     "kind": "affected",
@@ -83,7 +84,7 @@ def bound(*names: str, **renamed: str) -> dict[str, str]:
 def tool(function: Callable[..., Any], card: Card, roots: Mapping[str, Sequence[str]] | None = None) -> Tool:
     """The function as a tool of an MCP server, under its own name. `roots`: the folders that its paths begin in."""
     targets = card.recipe["targets"]
-    if roots and targets.keys() & {"paths", "looks", "reported", "found"}:
+    if roots and targets.keys() & OF_PATHS:
         card = replace(card, recipe={**card.recipe, "targets": {**targets, "roots": roots}})
     hints = ToolAnnotations(
         title=card.title,

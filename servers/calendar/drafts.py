@@ -160,9 +160,16 @@ def plan(draft: Draft, roots: Roots, days: Days) -> Plan:
         change="\n".join([*_lines(draft, days.zone), *map(lines.one_line, told)]),
         start=times.said(draft.start),
         end=times.said(draft.end),
+        until=last(draft),
         folder=draft.folder.said,
         files=events.files_of(named, problems),
     )
+
+
+def last(draft: Draft) -> str:
+    """The last moment that an event repeats up to, as answers have it; "" for none."""
+    until = draft.rule.get("until")
+    return times.said(until) if until else ""
 
 
 def _lines(draft: Draft, zone: ZoneInfo) -> Iterator[str]:

@@ -19,12 +19,14 @@ from pydantic import BaseModel, Field
 
 from servers.calendar import times
 from servers.calendar.times import Moment
+from servers.date_limits import in_utc
 from servers.filesystem import disk, listing
 from servers.filesystem.models import Entry, Item, Sha256, Strict
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
 from servers.lines import one_line
-from servers.sandbox.calling import Job, Limits, Portions, brief, run
+from servers.sandbox.calling import Job, Limits, brief, run
+from servers.sandbox.portions import Portions
 from servers.sandbox.protocol import MOST_JSON
 
 LONGEST_TITLE, LONGEST_PLACE, LONGEST_TEXT, LONGEST_ID = 200, 300, 8000, 400
@@ -155,6 +157,7 @@ class Plan(BaseModel):
     change: str = Field(description="what else the new event has, in lines, and what is at the same time")
     start: str
     end: str
+    until: str = Field(description="the last moment that it repeats up to; “” for none")
     folder: str
     files: list[str] = Field(description="of what is at the same time, and those that could not be read")
 
@@ -185,6 +188,7 @@ MOST_HELD = 64 << 20  # bytes of what takes place, about: a text of a file comes
 LONGEST_FILES = 1 << 20  # characters of their names in one answer
 ENDING = ".ics"
 LIMITS = Limits(seconds=20, told=MOST_JSON)  # for one portion of them
+BESIDE = (1.0, 5.0)  # for each of several, as tasks.between has it: a longer one comes alone, last
 
 
 @dataclass(frozen=True)
@@ -221,9 +225,8 @@ class Problems:
         if not self.said:
             return ""
         more = f" and {len(self.said) - NAMED} more" if len(self.said) > NAMED else ""
-        return (
-            f"Not everything could be read, so events may be missing: {'; '.join(self.said[:NAMED])}{more}."
-        )
+        named = "; ".join(self.said[:NAMED])
+        return f"Not everything could be read, so events may be missing: {named}{more}."
 
     @property
     def files(self) -> list[str]:
@@ -242,8 +245,8 @@ def asked(
     """What a task finds in all these files, in portions: the facts of one number its files from 0 on."""
 
     def job(files: list[File]) -> Job:
-        names = [file.place.said for file in files]
-        return Job(task, [file.data for file in files], {**args, "names": names}, limits=LIMITS)
+        given = {**args, "names": [file.place.said for file in files], "beside": BESIDE}
+        return Job(task, [file.data for file in files], given, limits=LIMITS)
 
     for files, result in Portions(job, at_once=100).results(list(every)):
         if result.refused:
@@ -276,20 +279,25 @@ def _read_all(folders: Sequence[Place], problems: Problems) -> Iterator[File]:
             return
         try:
             file = read(place)
+            left -= len(file.data)
+            yield file
         except ToolError as error:
             problems.add(str(error).rstrip("."), [place])
-            continue
-        left -= len(file.data)
-        yield file
 
 
 def _places(folders: Sequence[Place], problems: Problems) -> Iterator[Place]:
     budget = listing.Budget()
     for home in folders:
+        inner: dict[str, tuple[str, ...]] = {
+            "": ()
+        }  # folders by what they are called: names as the disk has them
         with opened(home) as folder:
             for here, info in listing.visit(folder, "", budget, deep=True):
-                if stat.S_ISREG(info.st_mode) and here.said.lower().endswith(ENDING):
-                    yield replace(home, parts=(*home.parts, *here.said.split("/")), folder=False)
+                parts = (*inner[here.said.rpartition("/")[0]], here.name)
+                if stat.S_ISDIR(info.st_mode):
+                    inner[here.said] = parts
+                elif stat.S_ISREG(info.st_mode) and here.said.lower().endswith(ENDING):
+                    yield replace(home, parts=(*home.parts, *parts), folder=False)
     if budget.unseen:
         problems.add(budget.unseen.rstrip("."))
 
@@ -326,7 +334,7 @@ class Occurrence:
     @classmethod
     def told(cls, facts: dict[str, Any], file: File, zone: ZoneInfo) -> Occurrence:
         """From what the sandbox says of it."""
-        begins, ends = (datetime.fromisoformat(facts[name]) for name in ("begins", "ends"))
+        begins, ends = (in_utc(datetime.fromisoformat(facts[name])) for name in ("begins", "ends"))
         days = [date.fromisoformat(day) for day in facts["days"]]
         start, end = days or (begins.astimezone(zone), ends.astimezone(zone))
         return cls(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import recurring_ical_events
@@ -19,7 +19,7 @@ from icalendar.prop import vRecur
 
 from servers.calendar import times
 from servers.calendar.times import Moment
-from servers.sandbox.protocol import OutOfTime, Refused, share, time_limit
+from servers.sandbox.protocol import Refused, in_turn, share
 
 
 def without(data: bytes, calendars: Sequence[Calendar], uid: str) -> tuple[bytes, int]:
@@ -319,33 +319,59 @@ def _written(moment: Moment) -> Moment:
 
 
 MOST_NAMED, LONGEST_ID = 3, 100  # ids that a note names, and characters of one
-SECONDS = 6.0  # of processor time for one of several files
+ALONE = 12.0  # seconds of processor time for a file
 MOST_TOLD = 0.9  # of what an answer may hold: the rest is for problems
+TOO_LONG = "has more in it than can be gone through: ask for fewer days"
 Result = tuple[dict[str, Any], bytes]
+Shares = tuple[float, float]
 
 
-def between(*files: bytes, names: Sequence[str], begin: str, end: str, zone: str) -> Result:
-    """What takes place in a span, each with the number of its file; and what cannot be understood, in words."""
+def between(
+    *files: bytes, names: Sequence[str], begin: str, end: str, zone: str, beside: Shares = (ALONE, ALONE)
+) -> Result:
+    """What takes place in a span, each with the number of its file; and what cannot be understood, in words. `beside`:
+    seconds of processor time for one of several files, and on the clock after which no other one is begun."""
     first, last = datetime.fromisoformat(begin), datetime.fromisoformat(end)
-    found: list[dict[str, Any]] = []
+
+    def tell(calendars: Sequence[Calendar]) -> tuple[list[dict[str, Any]], list[str]]:
+        each = [one for calendar in calendars for one in within(calendar, first, last, ZoneInfo(zone))]
+        return each, [*filter(None, map(_doubled, calendars)), *_unknown(calendars, each, zone)]
+
+    told, problems, progress = _of_each(files, names, tell, beside)
+    problems += [f"{names[number]} has {why}" for number, (_, said) in told for why in said]
+    found = [{**one, "file": number} for number, (each, _) in told for one in each]
+    some, unsaid = _first(sorted(found, key=lambda one: one["begins"]), names)
+    return {"found": some, "problems": [*unsaid, *problems], **progress}, b""
+
+
+T = TypeVar("T")
+
+
+def _of_each(
+    files: Sequence[bytes], names: Sequence[str], tell: Callable[[Sequence[Calendar]], T], beside: Shares
+) -> tuple[list[tuple[int, T]], list[str], dict[str, Any]]:
+    """What is told of the calendars in each file, by its number; what cannot be understood, in words; and how far this
+    came (see servers.sandbox.portions): of several, one that takes long is put off."""
     problems: list[str] = []
-    for number, calendars in _parsed(files, names, problems):
+
+    def told(number: int, data: bytes) -> tuple[T, ...]:
+        why = "is no calendar that can be read"
         try:
-            with time_limit(SECONDS):
-                each = [
-                    one for calendar in calendars for one in within(calendar, first, last, ZoneInfo(zone))
-                ]
-                said = [*filter(None, map(_doubled, calendars)), *_unknown(calendars, each, zone)]
-        except OutOfTime:
-            problems.append(f"{names[number]} has more in it than can be gone through: ask for fewer days")
-            continue
+            calendars = parsed(data)
+            why = "has an event that makes no sense"
+            return (tell(calendars),)
         except Exception as error:  # a foreign parser over foreign values may raise anything
-            problems.append(f"{names[number]} has an event that makes no sense ({_reason(error)})")
-            continue
-        problems += [f"{names[number]} has {why}" for why in said]
-        found += [{**one, "file": number} for one in each]
-    told, unsaid = _first(sorted(found, key=lambda one: one["begins"]), names)
-    return {"found": told, "problems": [*unsaid, *problems]}, b""
+            problems.append(f"{names[number]} {why} ({_reason(error)})")
+            return ()
+
+    seconds, together = beside
+    each = in_turn(files, told, seconds if files[1:] else ALONE, together)
+    late = [number for number, one in enumerate(each) if one is None]
+    if not files[1:]:
+        problems += [f"{names[number]} {TOO_LONG}" for number in late]
+        late = []
+    found = [(number, value) for number, one in enumerate(each) for value in one or ()]
+    return found, problems, {"through": len(each), "late": late}
 
 
 def _first(found: Sequence[dict[str, Any]], names: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -399,32 +425,18 @@ def _nowhere(event: Component) -> Iterator[str]:
             yield str(zone)
 
 
-def _parsed(
-    files: Sequence[bytes], names: Sequence[str], problems: list[str]
-) -> Iterator[tuple[int, tuple[Calendar, ...]]]:
-    for number, data in enumerate(files):
-        try:
-            with time_limit(SECONDS):
-                calendars = parsed(data)
-        except (Exception, OutOfTime) as error:  # as above
-            problems.append(f"{names[number]} is no calendar that can be read ({_reason(error)})")
-        else:
-            yield number, calendars
-
-
 def _reason(error: BaseException) -> str:
     return " ".join(str(error).split())[:100] or type(error).__name__
 
 
-def holding(*files: bytes, names: Sequence[str], event_id: str) -> Result:
+def holding(*files: bytes, names: Sequence[str], event_id: str, beside: Shares = (ALONE, ALONE)) -> Result:
     """The numbers of the files that hold an event."""
-    problems: list[str] = []
-    found = [
-        number
-        for number, calendars in _parsed(files, names, problems)
-        if any(text(event, "UID") == event_id for one in calendars for event in entries(one))
-    ]
-    return {"found": found, "problems": problems}, b""
+
+    def holds(calendars: Sequence[Calendar]) -> bool:
+        return any(text(event, "UID") == event_id for one in calendars for event in entries(one))
+
+    told, problems, progress = _of_each(files, names, holds, beside)
+    return {"found": [number for number, yes in told if yes], "problems": problems, **progress}, b""
 
 
 def event(data: bytes, event_id: str, zone: str) -> Result:

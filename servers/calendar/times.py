@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers import command_line
+from servers.date_limits import in_utc
 from servers.days import Days
 
 Moment = date | datetime  # a day alone: all day. A datetime is aware
@@ -116,8 +117,8 @@ def before(end: Moment, start: Moment) -> bool:
 def instant(moment: Moment, within: ZoneInfo) -> datetime:
     """In UTC. A day alone begins at midnight, and a time without a zone is said in `within`."""
     if not isinstance(moment, datetime):
-        return datetime.combine(moment, time(), within).astimezone(UTC)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=within)).astimezone(UTC)
+        return in_utc(datetime.combine(moment, time(), within))
+    return in_utc(moment if moment.tzinfo else moment.replace(tzinfo=within))
 
 
 def packed(moment: Moment) -> list[str]:

@@ -175,13 +175,16 @@ class Tools:
         calendar: CalendarArg | None = None,
         expected_start: ExpectedMoment = None,
         expected_end: ExpectedMoment = None,
+        expected_until: ExpectedMoment = None,
     ) -> Created:
         """Write an event into the calendar. Without an end it lasts an hour, or all day when start is a day alone."""
         asked = NewEvent(
             title=title, start=start, end=end, minutes=minutes, timezone=timezone, location=location,
             description=description, repeat=repeat, times=times, until=until, calendar=calendar,
         )  # fmt: skip
-        return self._created(drafts.draft(asked, self.days, self.roots), expected_start, expected_end)
+        draft = drafts.draft(asked, self.days, self.roots)
+        must_be_shown(expected_until, drafts.last(draft))
+        return self._created(draft, expected_start, expected_end)
 
     @spoken
     def create_time_block(  # noqa: PLR0913 - as above
@@ -206,11 +209,8 @@ class Tools:
         self, draft: drafts.Draft, start: str | None, end: str | None, *, alone: bool = False
     ) -> Created:
         """Write it. `alone`: only into time that is free, which nobody else takes meanwhile."""
-        for now, shown in ((draft.start, start), (draft.end, end)):
-            if shown is not None and times.said(now) != shown:
-                raise ToolError(
-                    f"The time has changed since it was shown: {shown} is now {times.said(now)}. Ask again."
-                )
+        must_be_shown(start, times.said(draft.start))
+        must_be_shown(end, times.said(draft.end))
         uid = self.ids()
         place = draft.folder.child(f"{draft.start:%Y-%m-%d}-{uid}.ics")
         data = draft.written(uid, self.days.now())
@@ -302,12 +302,21 @@ BLOCK = "Time block"
 # A deleted event comes back as the file it was, by the tools of the filesystem server.
 
 
-def _new(preview: dict[str, Any], *says: str) -> dict[str, Any]:
+def must_be_shown(shown: str | None, now: str) -> None:
+    """Raises ToolError where a moment is another one now than it was when somebody was shown it."""
+    if shown is not None and now != shown:
+        raise ToolError(f"The time has changed since it was shown: {shown} is now {now}. Ask again.")
+
+
+def _new(preview: dict[str, Any], *says: str, **more: str) -> dict[str, Any]:
     return {
-        "targets": {"paths": ["calendar"], "reported": ["{capture.plan.folder}"]},
+        "targets": {
+            "paths": ["calendar"],
+            "reported": ["{capture.plan.folder}", "{capture.plan.folder}/new.ics"],
+        },
         "noun": "{args.title}",
         "capture": {"plan": preview},
-        "bind": bound(expected_start="start", expected_end="end"),
+        "bind": bound(expected_start="start", expected_end="end", **more),
         "preview": {"kind": "text", "after": "{capture.plan.change}", "says": list(says)},
         "recoverable": "Nothing else is changed",
         "undo": [call("delete_event", event_id="{result.event_id}", expected_sha256="{result.sha256}")],
@@ -350,7 +359,7 @@ _CARDS: dict[str, Card] = {
         "Create event",
         "Create",
         "Create the event “{args.title}”, {capture.plan.when}",
-        **_new(call("preview_event", event="{args}"), "location", "description"),
+        **_new(call("preview_event", event="{args}"), "location", "description", expected_until="until"),
     ),
     "create_time_block": change(
         "Block time",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from servers.filesystem.models import Item, Strict
+from servers.filesystem.models import Given, GivenMap, Item, Strict
 
 Cell = str | int | float | bool | None
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -20,7 +20,7 @@ TableArg = Annotated[Name | None, Field(description="The table, where the file i
 
 
 TablesRead = Annotated[
-    list[Annotated[str, Field(max_length=32_000)]],
+    Given[Annotated[str, Field(max_length=32_000)]],
     Field(max_length=1_000, description="the tables of a database that this was read of, below views, too"),
 ]
 
@@ -45,12 +45,14 @@ class Column(BaseModel):
 class Table(BaseModel):
     name: str
     kind: Literal["table", "view"]
-    columns: list[Column]
+    columns: Given[Column]
 
 
 class Database(BaseModel):
     path: str
     tables: list[Table]
+    truncated: bool = Field(default=False, description="whether there are others, which come later by name")
+    note: str = ""
     sha256: str
     size: int
 
@@ -58,10 +60,10 @@ class Database(BaseModel):
 class Group(BaseModel):
     """Records that say the same: the first is the one to keep."""
 
-    rows: list[int]
+    rows: Given[int]
     kind: Literal["same", "similar"]
-    record: dict[str, Cell] = Field(description="the first of them")
-    differs: list[str] = Field(description="columns in which they are not alike, letter by letter")
+    record: GivenMap[Cell] = Field(description="the first of them")
+    differs: Given[str] = Field(description="columns in which they are not alike, letter by letter")
 
 
 class Duplicates(BaseModel):
@@ -114,9 +116,9 @@ class Anomaly(BaseModel):
     kind: Literal[
         "outlier", "missing", "type", "rare", "date", "space", "duplicate", "id", "total", "notation"
     ]
-    rows: list[int] = Field(description="at most 100 of them")
+    rows: Given[int] = Field(description="at most 100 of them")
     count: int
-    values: list[Cell] = Field(description="what stands there, in the order of the rows")
+    values: Given[Cell] = Field(description="what stands there, in the order of the rows")
     why: str
 
 
@@ -167,7 +169,7 @@ class Change(Strict):
 class RowsPlan(BaseModel):
     path: str
     difference: str = Field(description="every row that changes, before and after")
-    items: list[Item] = Field(description="how many rows of which table are added, changed or removed")
+    items: Given[Item] = Field(description="how many rows of which table are added, changed or removed")
     rows: int
     counted: str = Field(description="the same in words: “1 row”")
     effect: str = Field(description="what is done to how many rows: “Add 1 row to”, “Change 2 rows of”")

@@ -23,7 +23,19 @@ from servers.filesystem import disk, path_arguments
 from servers.filesystem.answers import MOST_CHARACTERS
 from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot, spot
-from servers.sandbox.calling import JSON_OUTPUT, SANDBOX, Blob, Job, Limits, Streamed, listed, run, unbroken
+from servers.sandbox.calling import (
+    BUSY,
+    JSON_OUTPUT,
+    SANDBOX,
+    Blob,
+    Job,
+    Limits,
+    Streamed,
+    count,
+    listed,
+    run,
+    unbroken,
+)
 from servers.sandbox.protocol import MOST_JSON, body
 from servers.sqlite.files import HEADER, too_long
 
@@ -64,7 +76,8 @@ def _wait(file: int, kind: int, span: tuple[int, int], said: str, end: float) ->
         except BlockingIOError:
             if time.monotonic() > end:
                 raise ToolError(
-                    f"{said} is in use by another program. Close it there, or try again in a minute."
+                    f"{said} is in use just now, here or by another program. Try again in a minute, or close it in "
+                    "that program."
                 ) from None
             time.sleep(_AGAIN)
 
@@ -87,13 +100,22 @@ _UNPARSED = ("table", "write", "restore")
 
 
 @contextmanager
+def in_turn(said: str) -> Iterator[None]:
+    """A turn in the sandbox, before the lock: nobody waits for one who has that. Raises ToolError where none comes."""
+    with SANDBOX.turn() as came:
+        if not came:
+            raise ToolError(f"{said} {BUSY}")
+        yield
+
+
+@contextmanager
 def reading(place: Place) -> Iterator[int]:
     """A descriptor of the database at `place`, locked as SQLite locks what it reads. Raises ToolError.
 
     A change that is not finished is not taken back here, nor one that stands in a log taken in: that would be to run
     what a stranger wrote into a file beside the database. Such a database is refused.
     """
-    with spot(place) as here, disk.reading(here) as file:
+    with in_turn(place.said), spot(place) as here, disk.reading(here) as file:
         hold(here, file, WAIT)
         before = _version(file)
         yield file
@@ -238,12 +260,13 @@ def select(
             return dict(body(told))
 
 
-def tables(place: Place) -> tuple[Iterator[Table], Found]:
-    """Every table and view that people made, and the file, hashed."""
+def tables(place: Place) -> tuple[Iterator[Table], int, Found]:
+    """The tables and views that people made, the first of them by name; how many there are; and the file, hashed."""
     with reading(place) as file:
-        _, told = asked(file, place.said, "tables")
+        facts, told = asked(file, place.said, "tables")
         found = map(Table.model_validate, listed(told, place.said))
-        return found, disk.measure(file, place.said)
+        with unbroken(place.said):
+            return found, count(facts["count"], LARGEST), disk.measure(file, place.said)
 
 
 LARGEST = 128 << 20  # bytes of a file

@@ -149,7 +149,7 @@ def load(data: bytes, ending: str, named: Sequence[str] | None = None) -> Table:
         if found.guess
         else []
     )
-    data = data.removeprefix("\ufeff".encode(found.name, "ignore"))
+    data = found.unmarked(data)
     text = io.TextIOWrapper(io.BytesIO(data), found.name, "replace", newline="")
     if ending in (".json", ".jsonl", ".ndjson"):
         made = _of_json(text, whole=ending == ".json")

@@ -100,10 +100,14 @@ class Tools:
     def describe_database(self, path: DatabaseArg) -> Database:
         """List the tables and views of a SQLite database with their columns."""
         place = path_arguments.file(self.roots, path)
-        tables, whole = sources.tables(place)
+        tables, many, whole = sources.tables(place)
         with unbroken(place.said):
-            found, _ = answers.fitting(tables)
-        return Database(path=place.said, tables=found, sha256=whole.sha256, size=whole.size)
+            found, more = answers.fitting(tables)
+        more = more or len(found) < many
+        note = f"{len(found):,} of {many:,} tables and views are listed, the first by name." if more else ""
+        return Database(
+            path=place.said, tables=found, truncated=more, note=note, sha256=whole.sha256, size=whole.size
+        )
 
     @sources.failing
     @spoken

@@ -224,6 +224,7 @@ def _json(changes: Sequence[Change]) -> bytes:
 def _made(place: Place, at: datetime, task: str, given: Blob, expected: str | None) -> Written:
     """No file here is held in memory: neither the database before and after, nor the record."""
     with (
+        sources.in_turn(place.said),
         spot(place) as here,
         _alone(here) as (file, reader),
         TemporaryFile() as copy,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from servers import differences, formulas
 from servers.filesystem import disk
-from servers.filesystem.models import Item, Sha256, Strict, Written
+from servers.filesystem.models import Given, Item, Sha256, Strict, Written
 from servers.filesystem.paths import Roots
 from servers.folders import Target, bytes_of, named, size_of, target
 from servers.lines import one_line
@@ -41,7 +41,7 @@ ContentArg = Annotated[
 SourcesArg = Annotated[list[str], Field(min_length=2, max_length=50, description="PDF files, in this order.")]
 
 SheetsRead = Annotated[
-    list[Annotated[str, Field(max_length=1_000)]],
+    Given[Annotated[str, Field(max_length=1_000)]],
     Field(max_length=10_000, description="the sheets of a spreadsheet whose content is in this"),
 ]
 SHEETS = TypeAdapter(SheetsRead)

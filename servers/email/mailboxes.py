@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.headerregistry import Address
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.date_limits import in_utc
 from servers.days import Days
 from servers.email import outgoing
 from servers.email.models import NewDraft, Sending
@@ -25,16 +26,17 @@ from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, opened, spot
 from servers.filesystem.text import read_at
 from servers.sandbox.calling import (
+    NO_TIME,
     SANDBOX,
     TOO_MUCH,
     Job,
     Limits,
-    Portions,
     brief,
     count,
     decoded,
     unbroken,
 )
+from servers.sandbox.portions import Portions
 from servers.sandbox.protocol import MOST_JSON, MOST_TEXT
 
 INBOX, DRAFTS, SENT, OUTBOX = "INBOX", "Drafts", "Sent", "Outbox"
@@ -204,7 +206,7 @@ def each(
 ) -> Iterator[tuple[Letter, Facts]]:
     """What a task says of the first `most` bytes of each message. One that is gone meanwhile or makes no sense goes to
     `wrong`."""
-    for letter, facts, _ in told(task, letters, most, budget, wrong):
+    for letter, facts, _ in chain.from_iterable(told(task, letters, most, budget, wrong)):
         if "wrong" in facts:
             wrong.append(facts["wrong"])
         else:
@@ -213,37 +215,34 @@ def each(
 
 def told(
     task: str, letters: Iterable[Letter], most: int, budget: listing.Budget, wrong: list[str]
-) -> Iterator[tuple[Letter, Facts, list[str]]]:
+) -> Iterator[Iterable[tuple[Letter, Facts, list[str]]]]:
     """The same with the texts that the task gives besides, and with the messages that make no sense: their facts say
-    what is `wrong`. Those for which the time of the budget is not enough are left out."""
+    what is `wrong`. Those for which the time of the budget is not enough are left out. What one call told is given
+    together: there is a wait before it, and none within."""
 
     def job(some: list[tuple[Letter, bytes]]) -> Job:
         names = [letter.place.said for letter, _ in some]
         return Job(task, [data for _, data in some], {"names": names}, limits=LIMITS)
 
     for portion in _portions(letters, most, wrong):
-        left = portion
-        while left and (left is portion or budget.left()):
-            seconds, tried, left = max(1.0, budget.deadline - budget.clock()), left, []
-            for some, result in Portions(job, AT_ONCE, seconds).results(tried):
-                if not result.refused:
-                    found = result.told.get("found")
-                    found = found if isinstance(found, list) else [None] * len(some)
-                    left += some[len(found) :]
-                    yield from _told(some, found, result.data)
-                elif not result.stopped:
-                    wrong += [brief(f"{letter.place.said} {result.refused}") for letter, _ in some]
-                elif len(some) == 1 and budget.left():  # else nobody has begun with it
-                    [(letter, _)] = some
-                    yield letter, {"wrong": f"{letter.place.said} {result.refused}"}, []
+        seconds = max(1.0, budget.deadline - budget.clock())
+        for some, result in Portions(job, AT_ONCE, seconds).results(portion):
+            if not result.refused:
+                yield _told(some, result.told.get("found"), result.data)
+            elif result.stopped and result.begun:
+                [(letter, _)] = some
+                yield [(letter, {"wrong": f"{letter.place.said} {result.refused}"}, [])]
+            elif result.refused != NO_TIME:
+                wrong += [brief(f"{letter.place.said} {result.refused}") for letter, _ in some]
 
 
 def _told(
-    some: Sequence[tuple[Letter, bytes]], found: list[Any], data: bytes
+    some: Sequence[tuple[Letter, bytes]], found: Any, data: bytes
 ) -> Iterator[tuple[Letter, Facts, list[str]]]:
-    """What was said of the first of them."""
+    """What was said of each."""
     at = 0
-    for (letter, _), facts in zip(some, found, strict=False):
+    each = found if isinstance(found, list) and len(found) == len(some) else [None] * len(some)
+    for (letter, _), facts in zip(some, each, strict=True):
         name = letter.place.said
         try:
             with unbroken(name):
@@ -274,7 +273,7 @@ def _known(facts: Facts) -> Facts:
         kept[name] = [*map(_part, _list(facts[name], _LISTS[name]))]
     sender, date = facts["sender"], facts["date"]
     kept["sender"] = _part(sender) if "people" in facts else _text(sender)
-    kept["date"] = None if date is None else datetime.fromisoformat(_text(date)).isoformat()
+    kept["date"] = None if date is None else in_utc(datetime.fromisoformat(_text(date))).isoformat()
     kept["named"] = bool(facts.get("named"))
     return kept
 

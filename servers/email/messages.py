@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers.date_limits import in_utc
 from servers.email.models import CONTROL, ENCODED, few, line, people
 from servers.email.outgoing import MOST_HEADERS
 from servers.filesystem import disk
@@ -122,7 +123,7 @@ def date(mail: EmailMessage) -> datetime | None:
     """When it says that it was written, in UTC."""
     try:
         found = parsedate_to_datetime(header(mail, "Date"))
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        return in_utc(found if found.tzinfo else found.replace(tzinfo=UTC))
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
 

@@ -134,6 +134,9 @@ class Plan(BaseModel):
     noun: str = Field(description="like “to 3 people”")
     recipients: str = Field(description="everybody who would get it, Bcc included")
     addresses: list[str] = Field(description="the same people, by their addresses alone")
+    to: str | None = Field(description="of these, those in To, with commas; null: nobody")
+    cc: str | None
+    bcc: str | None
     subject: str
     message: str = Field(description="headers, text, and a line for each attachment")
     sha256: Sha256 = Field(description="of the draft's file as it is now")

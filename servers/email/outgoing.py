@@ -50,6 +50,10 @@ class Outgoing:
     def noun(self) -> str:
         return f"to {self.envelope[0]}" if len(self.envelope) == 1 else f"to {len(self.envelope)} people"
 
+    def people(self, name: str) -> str | None:
+        """The addresses in one of the lists, with commas; None where nobody is in it."""
+        return ", ".join(each.addr_spec for each in self.lists[name]) or None
+
     @property
     def recipients(self) -> str:
         return ", ".join(
@@ -98,6 +102,9 @@ def plan(out: Outgoing, sha256: str, shown: str, files: list[str]) -> Plan:
         noun=out.noun,
         recipients=out.recipients,
         addresses=out.envelope,
+        to=out.people("To"),
+        cc=out.people("Cc"),
+        bcc=out.people("Bcc"),
         subject=out.subject,
         message=out.message,
         sha256=sha256,

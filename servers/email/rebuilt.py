@@ -13,10 +13,22 @@ from typing import cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.email.messages import STORED, content, header, header_ids, inside, is_text, name_of, payload
+from servers.email.messages import (
+    STORED,
+    content,
+    header,
+    header_ids,
+    inside,
+    is_text,
+    message,
+    name_of,
+    payload,
+)
 from servers.email.models import ADDRESS, ENCODED
 from servers.lines import one_line
 
+# Python leaves out the quotation marks of a name when it divides a line within that.
+LONG_LINES = STORED.clone(max_line_length=998)  # the most of RFC 5322
 KINDS = ("mixed", "alternative", "related")
 PEOPLE = ("from", "sender", "reply-to", "to", "cc", "bcc")
 IDS = ("message-id", "in-reply-to", "references")
@@ -35,9 +47,31 @@ def written(mail: EmailMessage) -> bytes:
             for value in _values(mail, name):
                 made[name] = value
         _with_boundaries(made)
-        return made.as_bytes(policy=STORED)
+        built = (made.as_bytes(policy=policy) for policy in (STORED, LONG_LINES))
+        data = next((one for one in built if _names_the_same(one, mail)), None)
     except (ValueError, LookupError, MessageError) as error:
         raise ToolError(REFUSED.format(what=f"something odd in it ({one_line(str(error))})")) from error
+    if data is None:
+        raise ToolError(REFUSED.format(what="names of people that would be read otherwise"))
+    return data
+
+
+def _names_the_same(data: bytes, mail: EmailMessage) -> bool:
+    """Whether whoever reads these bytes finds the people that the mail names, each by the same name."""
+    try:
+        return _people_in(message(data, "The draft")) == _people_in(mail)
+    except AttributeError:  # of Python's own reader, where it takes a name for a group
+        return False
+
+
+def _people_in(mail: EmailMessage) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Who is named in each header for people, as whoever reads the mail finds them."""
+    found = ((name.lower(), field) for name, field in mail.items() if str(field).strip())
+    return sorted(
+        (name, [(" ".join(each.display_name.split()), each.addr_spec) for each in field.addresses])
+        for name, field in found
+        if name in PEOPLE
+    )
 
 
 def _values(mail: EmailMessage, name: str) -> list[object]:

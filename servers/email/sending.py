@@ -61,12 +61,13 @@ def ready(data: bytes, sender: Address, edits: dict[str, str]) -> tuple[dict[str
         mail = _edited(mail, sender, edits)
         data = mail.as_bytes(policy=STORED)
         mail = message(data, "The draft")
-    lists = {name: _list(mail, name) for name in LISTS}
-    few(lists.values())
+    few([_list(mail, name) for name in LISTS])
     _from(mail, sender)
     guessed = partly(mail)
     data = rebuilt.written(mail)
     mail = message(data, "The draft")
+    lists = {name: _list(mail, name) for name in LISTS}
+    _from(mail, sender)
     facts = {
         "lists": {
             name: [[each.display_name, each.username, each.domain] for each in found]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from email.headerregistry import Address
@@ -21,7 +20,7 @@ from servers.email.invitations import is_calendar
 from servers.email.sending import NO_SUBJECT
 from servers.email.wording import own_words, unwrapped
 from servers.email.words import plain
-from servers.sandbox.protocol import OutOfTime, Refused, time_limit
+from servers.sandbox.protocol import Refused, in_turn
 from servers.sentences import sentences
 
 Result = tuple[dict[str, Any], bytes]
@@ -41,7 +40,8 @@ LETTER = re.compile(r"\w")
 def lines(*heads: bytes, names: Sequence[str]) -> Result:
     """What a list says of each message; {"wrong": why} for one that makes no sense. Of the first ones at least, as
     below: what is not begun in time is not told of."""
-    return {"found": _found(heads, names, _line)}, b""
+    found = _found(heads, names, _line)
+    return {"found": found, "through": len(found)}, b""
 
 
 def indexed(*mails: bytes, names: Sequence[str]) -> Result:
@@ -49,34 +49,34 @@ def indexed(*mails: bytes, names: Sequence[str]) -> Result:
     found = _found(mails, names, _indexed)
     texts = [[text.encode("utf-8", "replace") for text in facts.pop("texts", ())] for facts in found]
     told = [{**facts, "sizes": [*map(len, each)]} for facts, each in zip(found, texts, strict=True)]
-    return {"found": told}, b"".join(text for each in texts for text in each)
+    return {"found": told, "through": len(told)}, b"".join(text for each in texts for text in each)
 
 
 def written(*mails: bytes, names: Sequence[str]) -> Result:
     """What a summary says of each message, or {"wrong": why}."""
-    return {"found": _found(mails, names, _written)}, b""
+    found = _found(mails, names, _written)
+    return {"found": found, "through": len(found)}, b""
 
 
 def _found(
     mails: Sequence[bytes], names: Sequence[str], tell: Callable[..., dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The facts of the messages from the first on. Many that take long do not get all of them stopped together."""
-    found, end = list[dict[str, Any]](), time.monotonic() + TOGETHER
-    for data, name in zip(mails, names, strict=True):
-        found.append(_each(data, name, tell))
-        if time.monotonic() > end:
-            break
-    return found
+    each = in_turn(mails, lambda number, data: _each(data, names[number], tell), SECONDS, TOGETHER)
+    return [one or _unread(name, "OutOfTime") for name, one in zip(names, each, strict=False)]
 
 
-def _each(data: bytes, name: str, tell: Callable[..., dict[str, Any]], *more: Any) -> dict[str, Any]:
+def _each(data: bytes, name: str, tell: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     try:
-        with time_limit(SECONDS):
-            return tell(messages.message(data, name), *more)
+        return tell(messages.message(data, name))
     except ToolError as error:
         return {"wrong": str(error)}
-    except (Exception, OutOfTime) as error:  # the parser over foreign bytes may raise anything
-        return {"wrong": f"{name} is no mail that can be read ({type(error).__name__})."}
+    except Exception as error:  # the parser over foreign bytes may raise anything
+        return _unread(name, type(error).__name__)
+
+
+def _unread(name: str, why: str) -> dict[str, Any]:
+    return {"wrong": f"{name} is no mail that can be read ({why})."}
 
 
 def _line(mail: EmailMessage) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from servers.email.mailboxes import folders_named
 from servers.email.models import Thread
+from servers.filesystem.models import Given
 from servers.model_answers import Answer, answer_text, cited, refusal
 
 MOST_MESSAGES = 200
@@ -26,10 +27,10 @@ class Written(BaseModel):
     date: datetime | None
     subject: str
     sender: tuple[str, str]  # name and address
-    people: list[tuple[str, str]]  # whom it was addressed to
-    questions: list[str]
-    decisions: list[str]
-    attached: list[str]
+    people: Given[tuple[str, str]]  # whom it was addressed to
+    questions: Given[str]
+    decisions: Given[str]
+    attached: Given[str]
     words: str  # the first of its own
     file: str
 

@@ -189,7 +189,7 @@ class Tools:
                 wrong.append(str(error))
         if not mails:
             raise ToolError(wrong[-1].replace(start.place.said, start.said))
-        return mails, [*filter(None, [budget.spent]), *_left_out(len(keys) - len(newest)), *wrong]
+        return mails, [*filter(None, [budget.unseen]), *_left_out(len(keys) - len(newest)), *wrong]
 
     def _all(self, start: Letter, budget: listing.Budget, mailbox: str) -> Iterator[Letter]:
         """Every message, or every one of a mailbox, beginning with this one."""
@@ -334,7 +334,7 @@ def _left_out(count: int) -> list[str]:
 
 
 def _note(budget: listing.Budget, wrong: list[str], any_: bool) -> str:
-    return " ".join(filter(None, [budget.spent, note_of(wrong)])) or ("" if any_ else "There are none.")
+    return " ".join(filter(None, [budget.unseen, note_of(wrong)])) or ("" if any_ else "There are none.")
 
 
 def _line(letter: Letter, facts: Facts) -> Line:
@@ -471,7 +471,11 @@ _CARDS: dict[str, Card] = {
                 "addresses": ["to", "cc", "bcc"],
                 "ids": ["draft_id"],
                 "reported": ["{capture.plan.addresses}", "{capture.plan.files}", f".{SENT}/cur/"],
-                "left_out": ["subject={capture.plan.subject}", "body={capture.plan.message|body}"],
+                "left_out": [
+                    "subject={capture.plan.subject}",
+                    "body={capture.plan.message|body}",
+                    *(f"{name}={{capture.plan.{name}}}" for name in ("to", "cc", "bcc")),
+                ],
             },
             cls="destructive",
             risk="high",

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
 import sys
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from servers import date_limits
 from servers.filesystem import rights
 from servers.filesystem.given_up import unless_given_up
 from servers.filesystem.paths import PRIVATE, Spot
@@ -34,6 +36,12 @@ CHUNK = 1 << 20
 MOST_PARTS, MOST_VALUES = 25_000, 150_000  # of a record in JSON, as servers/sandbox/protocol.py counts them
 LOCK_SECONDS = 10.0
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_BROKEN = {
+    errno.EIO,
+    errno.ESTALE,
+    errno.EBADMSG,
+    errno.ENOTCONN,
+}  # what a disk says that cannot give the bytes
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -63,23 +71,32 @@ def kind(mode: int) -> str:
 
 
 def modified(info: os.stat_result) -> datetime:
-    return datetime.fromtimestamp(info.st_mtime_ns // 1000 / 1_000_000, UTC)
+    """When it was changed; a file may say any time, also one that has no date."""
+    seconds = info.st_mtime_ns // 1000 / 1_000_000
+    try:
+        return date_limits.in_utc(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError, OSError):
+        return date_limits.nearest(seconds)
 
 
 @contextmanager
 def reading(spot: Spot) -> Iterator[int]:
     """A descriptor of the regular file at a spot. Raises ToolError for anything else, without waiting on it."""
-    info = status(spot)
-    if info is None:
-        raise ToolError(f"{spot.said} does not exist. Look at what is in its folder first.")
-    _regular(info, spot.said)  # before opening: opening a device may already act on it
     try:
+        info = status(spot)
+        if info is None:
+            raise ToolError(f"{spot.said} does not exist. Look at what is in its folder first.")
+        _regular(info, spot.said)  # before opening: opening a device may already act on it
         file = os.open(spot.name, _READ, dir_fd=spot.folder)
     except OSError as error:
         raise ToolError(f"{spot.said} cannot be opened: {error.strerror}.") from None
     try:
         _regular(os.fstat(file), spot.said)
         yield file
+    except OSError as error:
+        if error.errno in _BROKEN:
+            raise ToolError(f"{spot.said} cannot be read to its end: {error.strerror}.") from error
+        raise
     finally:
         os.close(file)
 
@@ -107,11 +124,11 @@ def record(spot: Spot, most: int) -> bytes:
     return data
 
 
-def json_record(spot: Spot, most: int) -> bytes:
+def json_record(spot: Spot, most: int, parts: int = MOST_PARTS, values: int = MOST_VALUES) -> bytes:
     """As record, of JSON that holds no more than ours does: to parse it is one step, in which no other thread runs.
     Raises ToolError."""
     data = record(spot, most)
-    if protocol.has_more(data, MOST_PARTS, MOST_VALUES):
+    if protocol.has_more(data, parts, values):
         raise ToolError(f"{spot.said} holds more than such a file of ours.")
     return data
 
@@ -188,6 +205,9 @@ def staging(spot: Spot, mode: int | None = None, like: int | None = None) -> Ite
         raise
     finally:
         os.close(file)
+
+
+TEMPORARY = re.compile(r"[0-9a-f]{32}")
 
 
 def temporary(folder: int, said: str) -> Spot:

@@ -133,7 +133,7 @@ def exchange(
     with spot(place) as target, disk.reading(target) as there:
         before = disk.sole(place.said, disk.measure(there, place.said))
         disk.agree(place.said, before, expected)
-        kept = TrashedFile(path=place.inner, sha256=before.sha256, size=before.size)
+        kept = TrashedFile(path=place.recorded, sha256=before.sha256, size=before.size)
         with trash.added(place.root, "replaced", at, [kept]) as (manifest, entry):
             mine = Spot(entry, "0", place.said)
             with disk.staging(mine, like=there if like is None else like) as file:
@@ -229,7 +229,7 @@ def delete(
         kept = [
             TrashedFile.model_validate(
                 {
-                    "path": place.inner,
+                    "path": place.recorded,
                     "sha256": file.sha256,
                     "size": file.size,
                     "kind": disk.kind(file.mode),

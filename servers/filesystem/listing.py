@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -24,6 +25,7 @@ MOST_VISITED = 50_000
 MOST_CHARACTERS = 16 << 20  # characters of all paths of a visit: whoever keeps them holds four bytes for one
 MOST_CLOSED = 100  # folders that may not be entered, of which the names are kept
 DEEPEST = 64
+_SORTED = 20_000  # names that are put in order at once
 MOST_SHOWN = 300  # names in folders that are changed: a person reads them
 LONGEST_SHOWN = 40_000  # characters of these names
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -45,6 +47,7 @@ class Budget:
     spent: str = ""
     closed: list[str] = field(default_factory=list)  # the first of them
     closed_count: int = 0  # how many there are
+    broken: int = 0  # names of which the disk does not tell what they are
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,13 +63,26 @@ class Budget:
             self.spent = f"Stopped after {self.seconds:g} seconds. Look in a smaller folder."
         return not self.spent
 
+    def close(self, folder: str) -> None:
+        """Count a folder that may not be entered, or of which nothing but names is told."""
+        self.closed_count += 1
+        self.closed += [folder] if self.closed_count <= MOST_CLOSED else []
+
     @property
     def unseen(self) -> str:
         """What of the tree was not seen, in sentences that name nothing which a rule may close; "" where all was."""
         count = self.closed_count
         folders, were = ("folder", "was") if count == 1 else ("folders", "were")
         shut = f"{count} {folders} {were} not looked into: no right to." if count else ""
-        return " ".join(filter(None, [self.spent, shut]))
+        return " ".join(filter(None, [self.spent, shut, self.lost]))
+
+    @property
+    def lost(self) -> str:
+        """What is said of names of which the disk does not tell what they are."""
+        names, were = ("name", "was") if self.broken == 1 else ("names", "were")
+        return f"{self.broken} {names} {were} left out: the disk does not tell what that is." * bool(
+            self.broken
+        )
 
 
 def visit(
@@ -81,7 +97,14 @@ def visit(
         budget.characters -= len(here.said)
         if not budget.left():
             return
-        info = disk.status(here)
+        try:
+            info = disk.status(here)
+        except PermissionError:
+            budget.close(said or ".")
+            break  # the folder gives its names and nothing else
+        except OSError:
+            budget.broken += 1  # such as where a disk that was mounted there does not answer
+            continue
         if info is None:
             continue  # gone since it was listed
         yield here, info
@@ -102,7 +125,8 @@ def _names(folder: int, budget: Budget) -> list[str]:
             budget.room -= len(name)
             if budget.room < 0:
                 break
-    return sorted(found)
+    # A million names in one go would hold up all threads for most of a second.
+    return [*merge(*(sorted(found[at : at + _SORTED]) for at in range(0, len(found), _SORTED)))]
 
 
 def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.stat_result]]:
@@ -112,8 +136,7 @@ def _below(here: Spot, budget: Budget, depth: int) -> Iterator[tuple[Spot, os.st
     try:
         inner = os.open(here.name, _FOLDER, dir_fd=here.folder)
     except PermissionError:
-        budget.closed_count += 1
-        budget.closed += [here.said] if budget.closed_count <= MOST_CLOSED else []
+        budget.close(here.said)
         return
     except OSError:
         return  # became a link: it was listed, its inside is not

@@ -153,8 +153,19 @@ class Place:
 
     @property
     def inner(self) -> str:
-        """The path inside its root, as manifests keep it."""
+        """The path inside its root."""
         return "/".join(self.parts)
+
+    @property
+    def recorded(self) -> str:
+        """The same as manifests keep it. Raises ToolError for one with bytes that are no text."""
+        try:
+            self.inner.encode()
+        except UnicodeEncodeError:
+            raise ToolError(
+                f"{self.said} has a name that is no plain text, which no record can keep. Rename it by hand first."
+            ) from None
+        return self.inner
 
 
 class Spot(NamedTuple):
@@ -195,6 +206,8 @@ class Roots:
 
     def find(self, path: str) -> Place:
         """The place a person means by `path`. Raises ToolError when it is no path inside a root."""
+        if not path:  # rules know an allowed folder by one name
+            raise ToolError("That path is empty. Give one like reports/q3.md, or “.” for all in the folder.")
         parts, folder = split(path), path.endswith("/")
         if path.startswith("/"):
             return self._absolute(parts, folder)
@@ -277,13 +290,14 @@ def unmistakable(folder: int, name: str) -> None:
     if not unusual(name):
         return
     seen = look(name)
-    for number, other in enumerate(os.listdir(folder)):
-        if number % LOOKED_AT_ONCE == 0:
-            unless_given_up()
-        if other != name and look(other) == seen:
-            raise ToolError(
-                f"“{name}” looks the same as another name in its folder. Rename one of them by hand first."
-            )
+    with os.scandir(folder) as others:
+        for number, other in enumerate(others):
+            if number % LOOKED_AT_ONCE == 0:
+                unless_given_up()
+            if other.name != name and look(other.name) == seen:
+                raise ToolError(
+                    f"“{name}” looks the same as another name in its folder. Rename one of them by hand first."
+                )
 
 
 @contextmanager

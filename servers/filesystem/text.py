@@ -55,6 +55,8 @@ def page(place: Place, offset: int, limit: int, refusal: Callable[[str, os.stat_
 def _characters(data: bytes, offset: int, name: str, size: int) -> tuple[int, str, int]:
     """The whole characters in a slice: where they start, the text, where the next page starts."""
     skipped = 0
+    if not offset and name != "utf-8" and data.startswith(codecs.BOM_UTF8):
+        skipped = len(codecs.BOM_UTF8)
     while name == "utf-8" and offset and skipped < min(3, len(data)) and data[skipped] & 0xC0 == 0x80:
         skipped += 1
     if name.startswith(("utf-16", "utf-32")):

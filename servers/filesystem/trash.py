@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from heapq import nlargest, nsmallest
+from itertools import islice
 from threading import Lock
 from typing import NamedTuple
 
@@ -20,7 +22,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import ValidationError
 
 from servers.filesystem import disk, trees
-from servers.filesystem.models import Manifest, TrashedFile
+from servers.filesystem.given_up import unless_given_up
+from servers.filesystem.models import MOST_PATHS, Manifest, TrashedFile
 from servers.filesystem.paths import PRIVATE, Root, Roots, Spot, private
 
 KEEP = timedelta(days=30)
@@ -30,6 +33,7 @@ _log = logging.getLogger(__name__)
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
 _MANIFEST = "manifest.json"
 _LARGEST = 4 << 20  # bytes of one
+_PARTS, _VALUES = 4 * MOST_PATHS, 20 * MOST_PATHS  # in one; ours has one part and eight values for each file
 MOST_READ, MOST_BYTES = 2_000, 16 << 20  # entries, and bytes of their manifests, in one look at the trash
 _OTHER = "What the trash holds of {path} is not what was put there. Look at it by hand."
 _NONE = "Nothing with that id is in the trash; perhaps its 30 days are over. “show the trash” lists what is there."
@@ -135,7 +139,7 @@ def write(entry: int, manifest: Manifest) -> None:
 
 def stored(entry: int, manifest: Manifest) -> list[tuple[Spot, TrashedFile]]:
     """The files of an entry that are really in it."""
-    present = set(os.listdir(entry))
+    present = set(trees.some_names(entry))
     pairs = ((Spot(entry, str(n), file.path), file) for n, file in enumerate(manifest.files))
     return [(spot, file) for spot, file in pairs if spot.name in present]
 
@@ -157,27 +161,35 @@ class Budget:
 
 def entries(root: Root, budget: Budget) -> Iterator[Manifest]:
     """The entries of a root that can be read and still hold something, newest first, one in memory at a time."""
-    for name in _names(root):
+    names, more = _names(root)
+    for name in nlargest(MOST_READ + 1, names):  # the names begin with a time
+        unless_given_up()
         if budget.spent:
             return
         with suppress(ToolError):
             yield from _known(root, name, budget)
+    budget.spent = budget.spent or more
 
 
 def _known(root: Root, name: str, budget: Budget) -> list[Manifest]:
     """The manifest of an entry; none of one that is not ours, and none for which the budget does not reach."""
     with private(root, "trash", name, make=False) as entry:
-        info = disk.status(Spot(entry, _MANIFEST, _MANIFEST))
-        if not budget.allows(min(info.st_size, _LARGEST) if info else 0):
-            return []
-        manifest = _read(entry, name)
+        manifest = _read(entry, name) if _allowed(entry, budget) else None
         return [manifest] if manifest and stored(entry, manifest) else []
 
 
-def _names(root: Root) -> list[str]:
+def _allowed(entry: int, budget: Budget) -> bool:
+    """Take the manifest of an entry from a budget, where it has that."""
+    info = disk.status(Spot(entry, _MANIFEST, _MANIFEST))
+    return budget.allows(min(info.st_size, _LARGEST) if info else 0)
+
+
+def _names(root: Root) -> tuple[list[str], bool]:
+    """The names of the entries, in any order, and whether there are more than are looked at."""
     with suppress(ToolError), private(root, "trash", make=False) as trash:
-        return sorted(filter(_ID.match, os.listdir(trash)), reverse=True)
-    return []
+        names = trees.some_names(trash, trees.MOST_OURS + 1)
+        return [name for name in names[: trees.MOST_OURS] if _ID.match(name)], len(names) > trees.MOST_OURS
+    return [], False
 
 
 def one(root: Root, trash_id: str) -> list[TrashedFile]:
@@ -193,7 +205,8 @@ def one(root: Root, trash_id: str) -> list[TrashedFile]:
 def _read(entry: int, name: str) -> Manifest | None:
     """None for what is no manifest of ours: it is left alone, neither listed nor purged."""
     try:
-        found = Manifest.model_validate_json(disk.json_record(Spot(entry, _MANIFEST, _MANIFEST), _LARGEST))
+        data = disk.json_record(Spot(entry, _MANIFEST, _MANIFEST), _LARGEST, _PARTS, _VALUES)
+        found = Manifest.model_validate_json(data)
     except (ToolError, ValidationError):
         return None
     return found if found.id == name else None
@@ -201,7 +214,7 @@ def _read(entry: int, name: str) -> Manifest | None:
 
 def drop_if_empty(trash: int, entry: int, name: str) -> None:
     """Remove an entry that holds nothing but its manifest. One that holds a file stays, whatever went wrong."""
-    if os.listdir(entry) == [_MANIFEST]:
+    if trees.some_names(entry) == [_MANIFEST]:
         os.unlink(_MANIFEST, dir_fd=entry)
         os.rmdir(name, dir_fd=trash)
         os.fsync(trash)
@@ -211,7 +224,18 @@ def remove_old(root: Root, at: datetime, *inside: str) -> None:
     """Remove the records in a folder of ours whose names say that their days are over. One that cannot be removed
     stays: see `leaving`."""
     with private(root, *inside) as folder:
-        clear(root, [name for name in filter(_ID.match, os.listdir(folder)) if _old(name, at)], *inside)
+        names = trees.some_names(
+            folder, 2 * MOST_RECORDS
+        )  # where there are more, there is no room for another
+        clear(root, [name for name in names if _ID.match(name) and _old(name, at)], *inside)
+
+
+def remove_staged(root: Root, *inside: str) -> None:
+    """Remove what servers that were killed have staged in a folder of ours, for who is alone in the root and has staged
+    nothing yet. What has another name is not ours: somebody may have given a folder of others this name."""
+    with private(root, *inside) as folder:
+        names = trees.some_names(folder, trees.MOST_OURS)
+        clear(root, islice((name for name in names if disk.TEMPORARY.fullmatch(name)), MOST_READ), *inside)
 
 
 def _old(name: str, at: datetime) -> bool:
@@ -265,29 +289,43 @@ def must_have_room(folder: int, size: int, name: str) -> None:
         )
 
 
-def purge(root: Root, now: datetime) -> int:
-    """Remove what has been kept for 30 days, and what a crash left staged. Returns how many entries went."""
+def purge(root: Root, now: datetime, ended: str = "") -> tuple[int, str]:
+    """Remove what has been kept for 30 days, as far as a look at the trash reaches, and what a crash left staged. A
+    change of somebody else waits for one entry at most. `ended`: where the purge before has ended.
+
+    Returns how many entries went, and where this one has ended: the next one goes on there."""
     if not os.path.lexists(root.path / PRIVATE):
-        return 0
-    with (
-        private(root) as ours,
-        disk.lock(ours),
-        private(root, "trash") as trash,
-        private(root, "tmp") as staged,
-    ):
-        # files are staged under the lock only, so these belong to a write that never ended
-        clear(root, os.listdir(staged), "tmp")
-        gone = 0
-        for name in [name for name in _names(root) if _over(root, name, now)]:
-            with leaving(root, "trash", name):
-                drop(root, trash, name)
-                gone += 1
-    return gone
+        return 0, ended
+    with private(root) as ours, private(root, "trash") as trash:
+        with disk.lock(ours):  # files are staged under it only: these belong to a write that never ended
+            remove_staged(root, "tmp")
+        gone, budget = 0, Budget()
+        for name in _overdue(root, now, ended):
+            if not _over(root, name, now, budget):
+                if budget.spent:
+                    break
+            else:
+                with disk.lock(ours), leaving(root, "trash", name):
+                    if _over(root, name, now):
+                        drop(root, trash, name)
+                        gone += 1
+            ended = name
+    return gone, ended
 
 
-def _over(root: Root, name: str, now: datetime) -> bool:
+def _overdue(root: Root, now: datetime, ended: str) -> list[str]:
+    """Entries that are over by their names, those after `ended` first: as many as one purge may look at. Without
+    `ended` they begin anywhere: servers that are often started anew would else look at the same ones forever."""
+    last = f"{now - KEEP:%Y%m%dT%H%M%S}"
+    names = [name for name in _names(root)[0] if name[: len(last)] <= last]
+    after = ended or (secrets.choice(names) if names else "")
+    return nsmallest(MOST_READ, names, key=lambda name: (name <= after, name))
+
+
+def _over(root: Root, name: str, now: datetime, budget: Budget | None = None) -> bool:
+    """Whether an entry is ours and its days are over; not of one for which the budget does not reach."""
     with suppress(ToolError, OSError), private(root, "trash", name, make=False) as entry:
-        manifest = _read(entry, name)
+        manifest = _read(entry, name) if budget is None or _allowed(entry, budget) else None
         return manifest is not None and manifest.deleted_at + KEEP <= now
     return False
 
@@ -296,7 +334,9 @@ def drop(root: Root, trash: int, name: str) -> None:
     """Remove an entry and all that it holds, for good: its manifest last, so that an entry of which something cannot be
     removed is still known."""
     with private(root, "trash", name, make=False) as entry:
-        for held in sorted(os.listdir(entry), key=_MANIFEST.__eq__):
+        with os.scandir(entry) as scan:
+            names = [one.name for one in scan if one.name != _MANIFEST]
+        for held in (*names, _MANIFEST):
             trees.remove(Spot(entry, held, held))
     os.rmdir(name, dir_fd=trash)
     os.fsync(trash)
@@ -308,6 +348,7 @@ class Daily:
     def __init__(self, roots: Roots, clock: Callable[[], datetime]) -> None:
         self._roots, self._clock, self._lock = roots, clock, Lock()
         self._due = clock() + PURGE_EVERY
+        self._ended = dict[Root, str]()
 
     def now(self) -> datetime:
         time = self._clock()
@@ -323,6 +364,6 @@ class Daily:
         start."""
         for root in self._roots.roots:
             try:
-                purge(root, time)
+                _, self._ended[root] = purge(root, time, self._ended.get(root, ""))
             except (OSError, ToolError) as error:
                 _log.warning("the trash of %s was not purged: %s", root.name, error)

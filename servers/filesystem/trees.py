@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -17,6 +18,7 @@ from servers.filesystem.disk import Found
 from servers.filesystem.paths import Place, Roots, Spot
 
 MOST_NAMES = 2_000  # in one folder, at any depth
+MOST_OURS = 100_000  # names of a folder in `.countersign` that are looked at: others may have put more there
 DEEPEST = 64
 MOST_CHARACTERS = 1 << 20  # characters of these names, each with the folders that it is in
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -105,9 +107,16 @@ def _must_fit(sizes: Sequence[int]) -> None:
         raise ToolError("These hold more than 1 GB in all. Delete fewer of them at once.")
 
 
+def some_names(folder: int, most: int = MOST_NAMES + 2) -> list[str]:
+    """The names in a folder; of a very full one as many as are too many. To put a million of them in order would hold
+    up all threads, and so would one call that gives them all: here others run in between."""
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in islice(entries, most)]
+
+
 def _through(folder: int, below: str, tally: Tally, copy: int | None) -> None:
     """Every name in a folder, in order, and below it."""
-    for name in sorted(os.listdir(folder)):
+    for name in sorted(some_names(folder)):
         path = below + name
         here = Spot(folder, name, f"{tally.said}/{paths.shown(path)}")
         there = None if copy is None else Spot(copy, name, here.said)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,12 +14,12 @@ from itertools import islice
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, FailFast, Field, ValidationError
 
-from servers.filesystem import answers, disk, listing, paths
+from servers.filesystem import answers, disk, listing, paths, trees
 from servers.filesystem.answers import spoken
 from servers.filesystem.file_ops import alone
-from servers.filesystem.models import PathArg
+from servers.filesystem.models import Given, GivenMap, PathArg
 from servers.filesystem.paths import Place, Root, Roots, Spot, opened, private
 from servers.tool_metadata import Card, call, change, reading
 
@@ -27,12 +29,13 @@ LOOKS_KEPT = 4
 MOST_NEWS = 50
 HOURS = 8  # for which the gate looks for changes
 LARGEST = 8 << 20  # bytes of them
+_HEAD = 64 << 10  # bytes of one that hold the longest path, however it is written
+_PATH = re.compile(rb'\{"path":("(?:[^"\\]|\\.)*+")')
 
 _OTHERWISE = "{} is watched {} the folders in it. Ask for that again, or stop watching it first."
 
-Mark = tuple[
-    str, int, int, int, int
-]  # kind, size, modified and changed in ns, inode: a write moves one of them
+# Kind, size, modified and changed in ns, inode: a write moves one of them.
+Mark = Annotated[tuple[str, int, int, int, int], FailFast()]
 
 
 class Change(BaseModel):
@@ -79,7 +82,7 @@ class Look(BaseModel):
 
     number: int
     at: datetime
-    seen: dict[str, Mark]
+    seen: GivenMap[Mark]
 
 
 class Watch(BaseModel):
@@ -87,7 +90,7 @@ class Watch(BaseModel):
 
     path: str  # inside its root
     recursive: bool
-    looks: list[Look]
+    looks: Given[Look]
 
 
 def take(place: Place, recursive: bool) -> dict[str, Mark]:
@@ -148,7 +151,7 @@ def begin(place: Place, recursive: bool, at: datetime) -> tuple[Watch, list[Chan
     with alone(place.root), private(place.root, "watches") as folder:
         here = Spot(folder, _file(place), place.said)
         known = _read(here)
-        if known is None and sum(name.endswith(".json") for name in os.listdir(folder)) >= MOST_WATCHES:
+        if known is None and len([*_files(folder)]) >= MOST_WATCHES:
             raise ToolError(f"{MOST_WATCHES} folders are watched here already. Stop watching one first.")
         watch = known or Watch(path=place.inner, recursive=recursive, looks=[])
         if watch.recursive != recursive:
@@ -204,20 +207,32 @@ def end(place: Place, number: int | None) -> Watch | None:
 
 
 def watching(roots: Roots) -> list[str]:
-    """All watched folders, as people write them."""
+    """All watched folders, as people write them, by the names and the heads of their files alone: what is further down
+    may be anything, and is looked at where one of them is asked for."""
     return sorted(place.said for root in roots.roots for place in _places(roots, root))
 
 
 def _places(roots: Roots, root: Root) -> Iterator[Place]:
     """The folders that are watched, without what no watch of ours is about."""
     with suppress(ToolError), private(root, "watches", make=False) as folder:
-        names = (name for name in os.listdir(folder) if name.endswith(".json"))
-        for name in islice(names, MOST_WATCHES):
+        for name in islice(_files(folder), MOST_WATCHES):
             with suppress(ToolError):
-                watch = _read(Spot(folder, name, name))
-                path, watch = watch.path if watch else None, None
-                if path is not None:
-                    yield roots.place(root, paths.split(path))
+                path = _path(Spot(folder, name, name))
+                if path is not None and _file(place := roots.place(root, paths.split(path))) == name:
+                    yield place
+
+
+def _files(folder: int) -> Iterator[str]:
+    return (name for name in trees.some_names(folder, trees.MOST_OURS) if name.endswith(".json"))
+
+
+def _path(here: Spot) -> str | None:
+    """The path of a watch, which its file begins with. Raises ToolError where it cannot be opened."""
+    with disk.reading(here) as file:
+        found = _PATH.match(os.pread(file, _HEAD, 0))
+    with suppress(ValueError):
+        return str(json.loads(found[1])) if found else None
+    return None
 
 
 def _file(place: Place) -> str:
@@ -261,8 +276,9 @@ class Watches:
         look: Annotated[int, Field(ge=0, description="The look that is followed; 0: none.")] = 0,
     ) -> Changes:
         """Say what was added, changed or removed in a watched folder since the last look at it."""
-        place, listed = self.roots.find(path), watching(self.roots)
+        place = self.roots.find(path)
         watched = stored(place)
+        listed = [said for said in watching(self.roots) if watched or said != place.said]
         if watched is None:
             none = Changes(path=place.said, watched=False, look=0, since=None, changes=[], watching=listed)
             return none.model_copy(update={"over": "It is not watched any more."}) if look else none

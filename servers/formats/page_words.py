@@ -194,11 +194,11 @@ def _across(words: Sequence[Word]) -> list[Line]:
 def mentions(lines: Iterable[Line]) -> Iterator[Mention]:
     """Dates, amounts, addresses and numbers, as they are written."""
     for text in (piece for line in lines for piece in _pieces(line.text)):
-        taken: list[tuple[int, int]] = []
+        taken = bytearray(len(text))  # 1 where a character belongs to a mention
         for kind, pattern in _PATTERNS.items():
             for match in pattern.finditer(text):
-                if not any(match.start() < end and start < match.end() for start, end in taken):
-                    taken.append(match.span())
+                if 1 not in taken[match.start() : match.end()]:
+                    taken[match.start() : match.end()] = b"\1" * len(match[0])
                     yield Mention(kind, match[0], text)
 
 

@@ -39,9 +39,7 @@ from servers.text_encoding import HEAD
 LARGEST = 128 << 20  # bytes
 _FOLDER, _NAME = "knowledge", "index.sqlite"
 _ID = re.compile(r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{16}$")
-_STAGED = re.compile(r"^[0-9a-f]{32}$")  # see disk.temporary
 _WHAT = "The index in .countersign/knowledge"
-MOST_NAMED = 500  # files of a change that are named one by one to whoever judges it
 _LIMITS = Limits(seconds=60, memory=2 << 30, output=JSON_OUTPUT, told=protocol.MOST_JSON)
 _WRITING = replaced(_LIMITS, output=LARGEST + (16 << 20))  # an index, which is not looked into here
 
@@ -132,8 +130,7 @@ def replace(root: Root, before: Blob, after: Blob, at: datetime) -> str:
     with private(root, _FOLDER) as folder, private(root, _FOLDER, "before") as kept:
         trash.remove_old(root, at, _FOLDER, "before")
         trash.must_have_room(kept, size_of(before), "knowledge/before")
-        # what servers staged that were killed: who is alone in the root has staged nothing yet
-        trash.clear(root, filter(_STAGED.match, os.listdir(folder)), _FOLDER)
+        trash.remove_staged(root, _FOLDER)
         _write(Spot(kept, record, "The index"), before)
         os.fsync(kept)
         index = Spot(folder, _NAME, "The index")
@@ -214,11 +211,8 @@ class Change:
 
     @property
     def touched(self) -> list[str]:
-        """The files that are taken in or out; where those are many, the folders that they are in."""
-        files = [*(one.said for one in (*self.added, *self.changed)), *self.removed]
-        if len(files) <= MOST_NAMED:
-            return files
-        return list(dict.fromkeys(f"{said.rpartition('/')[0] or '.'}/" for said in files))
+        """The files that are taken in or out: a rule may be about any of them."""
+        return [*(one.said for one in (*self.added, *self.changed)), *self.removed]
 
     @property
     def items(self) -> list[Item]:
@@ -320,6 +314,7 @@ def _files(place: Place, recursive: bool, change: Change) -> Iterator[Seen]:
             else:
                 change.skipped.append(f"{here.said} ({seen})")
     change.skipped += [f"{said} (it may not be entered)" for said in budget.closed]
+    change.skipped += filter(None, [budget.lost])
     if budget.spent:
         raise ToolError(budget.spent.replace("Look in", "Index"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -14,12 +13,13 @@ from mcp.server.mcpserver.resolve import Sample
 from pydantic import Field
 
 from servers.command_line import Clock
-from servers.filesystem import answers, disk, file_ops
+from servers.filesystem import answers, file_ops
 from servers.filesystem.answers import counted, spoken
 from servers.filesystem.models import ExpectedKept, Item
-from servers.filesystem.paths import Place, Root, Roots, opened, spot
+from servers.filesystem.paths import Place, Root, Roots, opened
 from servers.filesystem.trash import KEEP, fingerprint, must_be_kept
 from servers.knowledge import indexing
+from servers.knowledge.indexed_files import is_there, sha256_now
 from servers.knowledge.indexing import Change, difference, shown
 from servers.knowledge.models import (
     Answered,
@@ -80,7 +80,9 @@ class Reading:
         return [(place.root, place.inner)]
 
     def _hits(self, root: Root, told: list[dict[str, Any]]) -> list[Hit]:
-        return [self._said(root, Hit.model_validate(one)) for one in told]
+        """Those whose files are there still: a file that was moved is kept by the rules about where it is now."""
+        hits = [Hit.model_validate(one) for one in told]
+        return [self._said(root, hit) for hit in hits if is_there(self.roots, root, hit.path)]
 
     def _said(self, root: Root, hit: Hit) -> Hit:
         path = shown(self.roots, root, hit.path)
@@ -147,7 +149,9 @@ class Reading:
             told = indexing.read_only(root, "passages", question=question, within=within, limit=PASSAGES)
             for one in told["found"]:
                 hit = Hit.model_validate(one["hit"])
-                changed = one["sha256"] != _now(self.roots, root, hit.path)
+                if (now := sha256_now(self.roots, root, hit.path)) is None:
+                    continue
+                changed = one["sha256"] != now
                 found.append(_Passage(self._said(root, hit), one["text"], changed))
         return sorted(found, key=lambda passage: -passage.hit.score)[:PASSAGES]
 
@@ -160,7 +164,9 @@ class Reading:
             files += told["files"]
             for one in told["found"]:
                 hit = Hit.model_validate(one["hit"])
-                changed = one["sha256"] != _now(self.roots, root, hit.path)
+                if (now := sha256_now(self.roots, root, hit.path)) is None:
+                    continue
+                changed = one["sha256"] != now
                 kind = near if told["near"] else said
                 kind.append(_source(self._said(root, hit), one["quote"], changed))
         sources = said or near
@@ -272,16 +278,6 @@ def indexed(roots: Roots, folders: list[tuple[str, bool]], place: Place) -> list
     if not chosen:
         raise ToolError(f"No folder in {place.said} is in the index. Index one first.")
     return chosen
-
-
-def _now(roots: Roots, root: Root, inner: str) -> str:
-    """SHA-256 of a file as it is now; nothing when it is gone, or larger than those that are taken in."""
-    try:
-        with spot(roots.place(root, tuple(inner.split("/")))) as here, disk.reading(here) as file:
-            larger = os.fstat(file).st_size > indexing.LARGEST_DOCUMENT
-            return "" if larger else disk.measure(file, here.said).sha256
-    except ToolError:
-        return ""
 
 
 def _changed(sources: Sequence[Source]) -> str:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from servers.days import WEEKDAYS
 from servers.decision_sentences import decided
-from servers.filesystem.models import Item, Sha256, Strict, Written
+from servers.filesystem.models import Given, GivenMap, Item, Sha256, Strict, Written
 from servers.meeting import transcripts
 from servers.meeting.transcripts import Row
 from servers.sentences import TURN, sentences
@@ -53,10 +53,10 @@ class Minutes(BaseModel):
 
     title: str
     held: date | None = Field(description="where the notes say it")
-    attendees: list[str]
-    decisions: list[Decision]
-    actions: list[ActionItem]
-    left_out: dict[str, int] = Field(
+    attendees: Given[str]
+    decisions: Given[Decision]
+    actions: Given[ActionItem]
+    left_out: GivenMap[int] = Field(
         default={}, description=f"how many attendees, decisions and actions are more than {MOST} of a kind"
     )
 

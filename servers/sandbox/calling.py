@@ -1,4 +1,4 @@
-"""Many files in one call, where a bad one among them must not take the others along."""
+"""Calls of tasks: each in a confined process of its own, which is stopped at its limits."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from anyio import NoEventLoopError, from_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.sandbox.confinement import HOME, Rights
+from servers.sandbox.fork_server import NO_FOLDER, NO_PROCESS
 from servers.sandbox.protocol import (
     MOST_BODY,
     MOST_JSON,
@@ -39,32 +40,6 @@ from servers.sandbox.task_queue import Turns
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True)
-class Portions(Generic[T]):
-    """How many files are given to one call, and for how many seconds calls are made."""
-
-    job: Callable[[list[T]], Job]
-    at_once: int
-    seconds: float = 25.0
-
-    def results(self, files: list[T]) -> Iterator[tuple[list[T], Result]]:
-        """The result for each portion. One that is stopped is divided, down to the file that is to blame.
-
-        When the time is over, what is left counts as stopped.
-        """
-        deadline = time.monotonic() + self.seconds
-        left = [files[at : at + self.at_once] for at in range(0, len(files), self.at_once)][::-1]
-        while left:
-            some = left.pop()
-            result = SANDBOX.call(self.job(some)) if time.monotonic() < deadline else STOPPED
-            if result.stopped and len(some) > 1 and time.monotonic() < deadline:
-                half = len(some) // 2
-                left += [some[half:], some[:half]]
-            else:
-                yield some, result
-
-
 AT_ONCE = 8  # children of one process: each may take the memory of its limits
 PER_OWNER = 3  # of them for one person, over all servers
 WAIT_SECONDS = 45.0  # at least, for a turn: more than an ordinary task of somebody else takes
@@ -72,6 +47,7 @@ START_SECONDS = 60.0  # to load the libraries and confine the child, before its 
 # Nothing else: it may hold secrets.
 ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 TOO_MUCH = "is broken, or too much to open: it was stopped. Take a part of it, or another file."
+NO_TIME = "was not read: there was no time left for it. Ask for less at once."
 BUSY = "was not opened: too many files are being read just now. Try again in a minute."
 NO_ROOM = "was not opened: the disk for temporary files is full. Make room there first."
 MOST_SAID = 4_000  # characters of a sentence
@@ -178,12 +154,18 @@ class Result:
     data: bytes = b""
     refused: str = ""
     stopped: bool = False  # at a limit, or it crashed; the task itself said nothing
+    begun: bool = True  # whether the task was run at all, so that its file may be why
     seconds: float = 0.0  # that it took, without the wait for its turn
     tables: Any = ()  # whose rows may be why it refused, as the task says; whoever asked checks that
 
 
 STOPPED = Result(refused=TOO_MUCH, stopped=True)
-FULL = Result(refused=NO_ROOM, stopped=True)
+FULL = Result(refused=NO_ROOM, stopped=True, begun=False)
+LATER = Result(refused=NO_TIME, stopped=True, begun=False)
+CROWDED = Result(refused=BUSY, stopped=True, begun=False)
+_NOT_BEGUN: dict[int | None, Result] = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EAGAIN: CROWDED}
+# What a fork server says that can begin no child
+_MISSING = {NO_FOLDER: errno.ENOSPC, NO_PROCESS: errno.EAGAIN}
 
 
 class Sandbox:
@@ -194,6 +176,7 @@ class Sandbox:
         self._lock = threading.Lock()
         self._turns = Turns(AT_ONCE, AT_ONCE)
         self._owner: Callable[[], str] = str
+        self._held = threading.local()  # its `turn`: whether the thread that asks has one
         self._server: subprocess.Popen[bytes] | None = None
         self._orders: socket.socket | None = None
 
@@ -204,21 +187,35 @@ class Sandbox:
     def call(self, job: Job) -> Result:
         """Run a task, and wait for it in this thread. At a limit, and when the call is cancelled, it is killed."""
         limits = job.limits or LIMITS
-        with self._turns.queued(self._owner()) as turn:
-            try:
-                _patiently(time.monotonic() + max(limits.seconds, WAIT_SECONDS), partial(_wait, turn))
-            except TimeoutError:
-                return Result(refused=BUSY, stopped=True)
+        with self.turn(limits.seconds) as came:
+            if not came:
+                return CROWDED
             begun = time.monotonic()
             result = self._run(job, limits)
             return replace(result, seconds=time.monotonic() - begun)
+
+    @contextmanager
+    def turn(self, seconds: float = 0.0) -> Iterator[bool]:
+        """Wait for a turn of the person for whom this thread works; whether it came. The calls of this thread inside
+        wait for no other one. It is taken before a lock: else whoever wants that waits for all reads of this person."""
+        if getattr(self._held, "turn", False):
+            yield True
+            return
+        with self._turns.queued(self._owner()) as turn:
+            with suppress(TimeoutError):
+                _patiently(time.monotonic() + max(seconds, WAIT_SECONDS), partial(_wait, turn))
+            self._held.turn = came = turn.is_set()
+            try:
+                yield came
+            finally:
+                self._held.turn = False
 
     def _run(self, job: Job, limits: Limits) -> Result:
         try:
             with self._child(job, limits) as channel:
                 return _result(job, *_talk(channel, job, limits))
         except (OSError, EOFError, ValueError) as error:
-            return FULL if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) else STOPPED
+            return _NOT_BEGUN.get(getattr(error, "errno", None), STOPPED)
 
     @contextmanager
     def _child(self, job: Job, limits: Limits) -> Iterator[socket.socket]:
@@ -294,9 +291,13 @@ def _order(job: Job, limits: Limits) -> dict[str, Any]:
 
 def _talk(channel: socket.socket, job: Job, limits: Limits) -> tuple[bytes, bytes, int]:
     """Give the child its work and take its answer: the head as JSON, the bytes behind it unless they go into a file,
-    and how many those are. Raises TimeoutError, EOFError, or ValueError for too long a one."""
-    if not _receive(channel, 1, time.monotonic() + START_SECONDS):
+    and how many those are. Raises TimeoutError, EOFError, OSError where there is no child, or ValueError for too long
+    an answer."""
+    sign = _receive(channel, 1, time.monotonic() + START_SECONDS)
+    if not sign:
         raise EOFError
+    if sign in _MISSING:
+        raise OSError(_MISSING[sign], "the call could not begin")
     end = time.monotonic() + limits.seconds
     sizes = list(map(size_of, job.blobs))
     for part in (packed({"args": job.args, "sizes": sizes}), *job.blobs):

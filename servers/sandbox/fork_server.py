@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from servers.sandbox import confinement
+from servers.sandbox import confinement, kernel
 from servers.sandbox.confinement import NOBODY, Rights, confine
 from servers.sandbox.protocol import Refused, exactly, head, head_size, packed
 
@@ -36,6 +36,8 @@ _LOOK = 0.1  # seconds between two looks at the scratch folders
 _REMOVED = 200  # files of ended tasks that are removed before others are looked after again
 _MOST_LEFT = 16  # folders of ended tasks: more are not put off, or tasks would fill the disk after their end
 READY = b"R"  # said once the child is confined: its time runs from here
+# Said in its place: there is no scratch folder, or no process, for a child now
+NO_FOLDER, NO_PROCESS = b"F", b"P"
 _AREA = re.compile(r"[a-z][a-z_]*")
 
 
@@ -116,6 +118,7 @@ class ForkServer:
     package: str
     children: dict[int, Child] = field(default_factory=dict)
     left: deque[str] = field(default_factory=deque)  # folders of ended tasks, which hold something yet
+    ended: set[int] = field(default_factory=set)  # groups of ended calls that may have a process left
     looked: float = 0.0  # when it last looked at the scratch folders
 
     def serve(self) -> None:
@@ -135,7 +138,9 @@ class ForkServer:
         poll.register(self.orders, select.POLLIN)
         for over in self.children:
             poll.register(over, 0)  # that its other end closed is told without being asked for
-        for ready, _ in poll.poll(self._patience()):
+        told = poll.poll(self._patience())
+        self.ended = {group for group in self.ended if not _gone(group)}
+        for ready, _ in told:
             if ready in self.children:
                 self._end(ready)
             else:
@@ -153,7 +158,7 @@ class ForkServer:
             return 0
         if any(child.scratch for child in self.children.values()):
             return max(0.0, self.looked + _LOOK - time.monotonic()) * 1_000
-        return None
+        return _LOOK * 1_000 if self.ended else None  # what was killed may take a while to end
 
     def _look(self) -> None:
         """End the tasks that fill the disk, and clear some of what others left."""
@@ -167,6 +172,8 @@ class ForkServer:
     def _end(self, over: int) -> None:
         child = self.children.pop(over)
         child.end()
+        if not _gone(child.process):
+            self.ended.add(child.process)
         if child.scratch:
             self.left.append(child.scratch)
         while len(self.left) > _MOST_LEFT:
@@ -183,17 +190,34 @@ class ForkServer:
         over, channel, *files = descriptors
         with suppress(Exception):  # a module that cannot be loaded fails in the child, where it is told
             importlib.import_module(module(self.package, order["task"]))
-        child = self._fork(order, over, channel, files)
+        scratch, missing = "", NO_FOLDER
+        try:
+            scratch = _scratch() if order.pop("scratch") else ""
+            missing = NO_PROCESS
+            self.children[over] = self._fork(order, over, (channel, files), scratch)
+        except OSError:  # it ends this call alone: others are under way
+            with suppress(OSError):
+                os.write(channel, missing)
+            self.left += [scratch] if scratch else []
+            os.close(over)
         for one in (channel, *files):
             os.close(one)
-        self.children[over] = child
 
-    def _fork(self, order: dict[str, Any], over: int, channel: int, files: list[int]) -> Child:
-        scratch = _scratch() if order.pop("scratch") else ""
+    def _fork(self, order: dict[str, Any], over: int, held: tuple[int, list[int]], scratch: str) -> Child:
         me = os.getpid()
         if process := os.fork():
             return Child(process, over, scratch)
-        work(self.package, order, (me, channel, files), scratch)
+        work(self.package, order, (me, *held), scratch)
+
+
+def _gone(group: int) -> bool:
+    """Whether all that a killed call had started has ended. It takes in what came of each: those that nobody takes in
+    count as processes of their user, who has a limit. Where it has adopted none there is nothing to wait for."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-group, os.WNOHANG)[0]:
+            pass
+        return False
+    return True
 
 
 def _scratch() -> str:
@@ -259,6 +283,8 @@ def _answer(package: str, task: str, channel: int, files: list[int]) -> bytes:
 
 def main() -> None:
     descriptor, package = sys.argv[1:]
+    if sys.platform.startswith("linux"):
+        kernel.adopt_orphans()
     gc.disable()  # so that children share what is loaded; each turns it on for itself
     ForkServer(socket.socket(fileno=int(descriptor)), package).serve()
 

@@ -15,6 +15,7 @@ from pathlib import Path
 libc = ctypes.CDLL(None, use_errno=True)
 
 _DEATH_SIGNAL, _GET_SECCOMP, _SET_SECCOMP, _KEEP_CAPABILITIES, _NO_NEW_PRIVILEGES = 1, 21, 22, 8, 38
+_CHILD_SUBREAPER = 36
 _CAPABILITY_VERSION = 0x20080522
 _DAC_READ_SEARCH = 2  # CAP_DAC_READ_SEARCH: read what the permission bits of files would refuse
 
@@ -35,6 +36,11 @@ def prctl(option: int, *values: int | ctypes.Array[ctypes.c_char]) -> int:
 def die_with_parent(signal: int) -> None:
     """Send this process a signal when the thread that forked it ends. A change of user takes this back."""
     checked(prctl(_DEATH_SIGNAL, signal))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what a process below this one leaves behind, instead of the first process of the host."""
+    checked(prctl(_CHILD_SUBREAPER, 1))
 
 
 def no_new_privileges() -> None:
@@ -146,6 +152,7 @@ bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, memfd_create 319 279,
 io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427,
 add_key 248 217, request_key 249 218, keyctl 250 219, syslog 103 116, acct 163 89, swapon 167 224, swapoff 168 225,
 reboot 169 142, kexec_load 246 104, kexec_file_load 320 294, init_module 175 105, finit_module 313 273,
+landlock_create_ruleset 444 444, landlock_add_rule 445 445, landlock_restrict_self 446 446,
 delete_module 176 106, settimeofday 164 170, adjtimex 159 171, clock_settime 227 112, clock_adjtime 305 266,
 personality 135 92, iopl 172 -1, ioperm 173 -1, modify_ldt 154 -1,
 shmget 29 194, shmat 30 196, shmctl 31 195, semget 64 190, semop 65 193, semtimedop 220 192, semctl 66 191,
@@ -166,7 +173,9 @@ _ABSENT = (
 )  # clone3 and openat2: their flags lie in memory, which no filter can look at
 _CLONE, _TGKILL, _PRLIMIT, _PRCTL = (56, 220), (234, 131), (302, 261), (157, 167)
 _FCNTL, _IOCTL, _OPEN, _OPENAT = (72, 25), (16, 29), (2, -1), (257, 56)
-_NAMESPACES = 0x7E020080  # CLONE_NEWNS, …CGROUP, …UTS, …IPC, …USER, …PID, …NET and …TIME
+# CLONE_NEWNS, …CGROUP, …UTS, …IPC, …USER, …PID, …NET and …TIME; and CLONE_PARENT, whose process has the fork server as
+# its parent, which waits for those alone that it has started.
+_NOT_CLONED = 0x7E020080 | 0x8000
 # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_GET_SEALS. The others lock files, change what
 # is shared with the caller, or let a signal be sent.
 _OF_DESCRIPTORS = (0, 1, 2, 3, 1030, 1032, 1034)
@@ -215,7 +224,7 @@ def seccomp_program(may_execute: bool, may_write: bool) -> bytes:
         code += [_step(_EQUAL, number, 0, 1), _REFUSE]
     for absent in _ABSENT:  # the C library then uses clone and openat, whose flags are arguments
         code += [_step(_EQUAL, absent[column], 0, 1), _step(_RETURN, _ERRNO | errno.ENOSYS)]
-    code += _when(_CLONE[column], _FIRST, [_step(_ANY_BIT, _NAMESPACES, 0, 1)])
+    code += _when(_CLONE[column], _FIRST, [_step(_ANY_BIT, _NOT_CLONED, 0, 1)])
     code += _when(_TGKILL[column], _FIRST, _only([os.getpid()]))  # abort() signals itself
     code += _when(_PRLIMIT[column], _FIRST, _only([0]))
     code += _when(_PRCTL[column], _FIRST, [_step(_EQUAL, _DEATH_SIGNAL, 0, 1)])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 MOST_JSON = 8 << 20  # bytes of a head: parsing more holds up the other threads of a bot
 MOST_PARTS = 250_000  # lists and objects in it: those take longest, 8 MB of empty lists more than a second
 MOST_VALUES = 500_000  # commas and colons outside of texts, as many as there are values and names
@@ -184,3 +186,19 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def _over(number: int, frame: FrameType | None) -> None:
     raise OutOfTime
+
+
+def in_turn(
+    files: Sequence[bytes], tell: Callable[[int, bytes], T], seconds: float, together: float
+) -> list[T | None]:
+    """What is told of each file by its number, from the first on; None for one that takes more than `seconds` of
+    processor time. None is begun when `together` seconds on the clock are over: the list is shorter then."""
+    found, end = list[T | None](), time.monotonic() + together
+    for number, data in enumerate(files):
+        one: T | None = None
+        with suppress(OutOfTime), time_limit(seconds):
+            one = tell(number, data)
+        found.append(one)
+        if time.monotonic() > end:
+            break
+    return found

@@ -18,11 +18,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from servers.filesystem import answers, disk, listing, text
 from servers.filesystem.paths import Place, Roots, Spot, opened, spot
 from servers.sandbox import calling
-from servers.sandbox.calling import MOST_SAID, Job, Portions, brief, run, unbroken
+from servers.sandbox.calling import MOST_SAID, NO_TIME, Job, Result, brief, unbroken
+from servers.sandbox.portions import Portions
 from servers.sandbox.protocol import MOST_JSON
 from servers.security.models import Cleanup, Duplicates, Finding, Proposal, Scan, Twins
 
 SECONDS = 10.0
+DOCUMENT_SECONDS = 8.0  # to read the text of one of several
+PAST = "past"  # in a cursor: all of its file was looked through, or nothing of it can be
 LARGEST = 8 << 20  # bytes of a text that is looked through
 PORTION = 1 << 20  # bytes of files that are looked through at once, in a process of their own
 MOST_AT_ONCE = 200  # files
@@ -61,8 +64,10 @@ class Looked:
         default_factory=lambda: listing.Budget(SECONDS, MOST_NAMES, characters=MOST_PASSED)
     )
     files: int = 0
-    at: str = ""  # the file that is looked into
+    alone: bool = False  # whether it is one file that was asked for
+    at: str = ""  # the last file that was looked into, or is
     told: int = 0  # how many findings in it an earlier look told
+    later: str = ""  # why the next file was not begun, as the end of a sentence
     skipped: Unread = field(default_factory=Unread)
     partly: Unread = field(default_factory=Unread)  # files of which some was not read
 
@@ -83,8 +88,10 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
     told = ", ".join(f"{count} × {kind}" for kind, count in kinds.most_common()) or "nothing"
     stopped = more or bool(looked.budget.spent)
     notes = ["Not all was looked through yet: ask for the rest."] if stopped else []
-    if looked.budget.closed_count:
+    if looked.budget.closed_count or looked.budget.broken:
         notes.append(looked.budget.unseen.removeprefix(looked.budget.spent).strip())
+    if looked.later not in ("", NO_TIME):
+        notes.append(f"The next file {looked.later}")
     if looked.skipped.count:
         notes.append(_named("could not be looked into", looked.skipped))
     if looked.partly.count:
@@ -100,7 +107,7 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
         kinds=dict(kinds),
         skipped=[*looked.skipped.told, *looked.partly.told][:MOST_SKIPPED],
         truncated=stopped,
-        next_cursor=(f"{done}:{looked.at}" if looked.at else cursor) if stopped else "",
+        next_cursor=(f"{done if more else PAST}:{looked.at}" if looked.at else cursor) if stopped else "",
         note=" ".join(notes),
         summary=f"{answers.counted(looked.files, 'file')} looked through, and found: {told}.",
     )
@@ -108,15 +115,20 @@ def scan_files(roots: Roots, path: str, finder: str, cursor: str) -> Scan:
 
 def _findings(place: Place, finder: str, looked: Looked, cursor: str) -> Iterator[Finding]:
     told, _, first = cursor.partition(":")
-    if cursor and not (told.isdecimal() and len(told) < 10 and first):
+    is_folder = folder(place)
+    if cursor and not (first and ((told.isdecimal() and len(told) < 10) or (is_folder and told == PAST))):
         raise ToolError("That is no cursor to go on from. Leave it out, or give next_cursor as it was told.")
-    done = {first: int(told or 0)}
-    if folder(place):
+    if is_folder:
         spots = (here for here, _ in files(place, looked.budget) if _order(here.said) >= _order(first))
-        yield from _of_files(spots, finder, looked, done)
+        if told == PAST:
+            spots, told = (here for here in spots if here.said != first), ""
+        yield from _of_files(spots, finder, looked, {first: int(told or 0)})
         return
     with spot(place) as here:
+        looked.alone = True
         yield from _of_files([here], finder, looked, {here.said: int(told or 0)})
+        if looked.later:
+            raise ToolError(f"{here.said} {looked.later}")
         if looked.skipped.count:
             raise ToolError(f"{looked.skipped.told[0]}, so it was not looked through. Name another file.")
 
@@ -159,7 +171,7 @@ def _of_files(
             yield from _of_portion(portion, finder, looked, done)
             portion = []
     yield from _of_portion(portion, finder, looked, done)
-    if last not in ("", looked.at):
+    if last not in ("", looked.at) and not looked.later:
         looked.at, looked.told = last, 0
 
 
@@ -176,23 +188,28 @@ def _of_portion(
             "security.find", [each for _, each in some], args, limits=replace(calling.LIMITS, told=MOST_JSON)
         )
 
-    for some, result in Portions(job, MOST_AT_ONCE).results(portion):
+    seconds = max(1.0, looked.budget.deadline - looked.budget.clock())
+    for some, result in Portions(job, MOST_AT_ONCE, seconds).results(portion):
+        if not result.begun:
+            looked.later = result.refused
+            looked.budget.spent = looked.budget.spent or f"Stopped: a file {result.refused}"
+            return
         each_found = _of_each(result.told.get("found"), len(some))
         partly = zip(some, result.told.get("partly", ()), strict=False)
         for (said, _), why in partly:
             if why:
                 looked.partly.add(said, f"{said} {why}")
         for (said, _), found in zip(some, each_found, strict=True):
+            looked.at, looked.told = said, done.get(said, 0)
             if found is None:
                 looked.skipped.add(said, f"{said} {result.refused or 'is not text'}")
                 continue
             try:
-                told = _named_in(said, found, done.get(said, 0), most)
+                told = _named_in(said, found, looked.told, most)
             except ToolError as error:
                 looked.skipped.add(said, str(error))
                 continue
             looked.files += 1
-            looked.at, looked.told = said, done.get(said, 0)
             yield from told
 
 
@@ -230,11 +247,22 @@ def _content(here: Spot, looked: Looked) -> bytes:
     ending = next((one for one in DOCUMENTS if here.name.lower().endswith(one)), "")
     if not ending:
         return data
-    told, made = run("formats.text", here.said, [data], ending=ending)
-    if not made.strip():
-        raise ToolError(f"{here.said} {told.get('guessed') or 'has no text'}")
-    if why := told.get("guessed"):
+    made = _text_of(data, ending, looked.alone)
+    if made.refused or not made.data.strip():
+        raise ToolError(f"{here.said} {made.refused or made.told.get('guessed') or 'has no text'}")
+    if why := made.told.get("guessed"):
         looked.partly.add(here.said, f"{here.said} {why}")
+    return made.data
+
+
+def _text_of(data: bytes, ending: str, alone: bool) -> Result:
+    """The text of a document. One of several gets less time."""
+    limits = calling.LIMITS
+    seconds = limits.seconds if alone else min(limits.seconds, DOCUMENT_SECONDS)
+    job = Job("formats.text", [data], {"ending": ending}, limits=replace(limits, seconds=seconds))
+    made = calling.SANDBOX.call(job)
+    if made.stopped and made.begun and not alone:
+        return replace(made, refused="is broken, or takes too long to open beside others. Name it alone")
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -12,7 +12,7 @@ from servers.detection.credentials import credentials
 from servers.detection.hits import Finder, hits
 from servers.detection.personal import personal
 from servers.email.complete_text import complete_text
-from servers.sandbox.protocol import Refused
+from servers.sandbox.protocol import Refused, in_turn
 from servers.text_encoding import HEAD, detect
 
 
@@ -36,15 +36,30 @@ def encrypt(data: bytes, recipients: Sequence[str]) -> tuple[dict[str, Any], byt
 FINDERS: dict[str, Finder] = {"credentials": credentials, "personal": personal}
 
 
+Told = tuple[int, str, str, str]  # line, kind, how sure, and what is shown
+ALONE, BESIDE = 25.0, 5.0  # seconds of processor time for a file alone, and for one of several
+TOGETHER = 3.0  # seconds on the clock after which no other one of several is begun
+SLOW = "takes too long, so not all of it was looked through. Name it alone, or a part of it."
+
+
 def find(*files: bytes, finder: str, most: int, mails: Sequence[int] = ()) -> tuple[dict[str, Any], bytes]:
-    """Of each file the first findings, as line, kind, how sure, and what is shown; None for one that is no text.
+    """Of each file the first findings, None for one that is no text. `through`: how many files, the first of them.
 
     `mails`: the numbers of those that are mails, of which the text is looked through. `partly` has what is to be said
-    of each file, as the end of a sentence.
+    of each file, as the end of a sentence. Of one that takes too long, what was found by then is told.
     """
-    texts = [_mail(data) if n in mails else (_text(data), "") for n, data in enumerate(files)]
-    found = [None if text is None else _found(text, FINDERS[finder], most) for text, _ in texts]
-    return {"found": found, "partly": [why for _, why in texts]}, b""
+    found = [list[Told]() for _ in files]
+
+    def look(number: int, data: bytes) -> tuple[bool, str]:
+        text, why = _mail(data) if number in mails else (_text(data), "")
+        for one in _found(text or "", FINDERS[finder], most):
+            found[number].append(one)
+        return text is not None, why
+
+    each = in_turn(files, look, BESIDE if files[1:] else ALONE, TOGETHER)
+    told = [some if one is None or one[0] else None for some, one in zip(found, each, strict=False)]
+    partly = [SLOW if one is None else one[1] for one in each]
+    return {"found": told, "partly": partly, "through": len(each)}, b""
 
 
 def _text(data: bytes) -> str | None:
@@ -60,13 +75,11 @@ def _mail(data: bytes) -> tuple[str | None, str]:
         return _text(data), f"{refused} What is encoded in it was not looked into."
 
 
-def _found(content: str, finder: Finder, most: int) -> list[tuple[int, str, str, str]]:
-    found = list[tuple[int, str, str, str]]()
+def _found(content: str, finder: Finder, most: int) -> Iterator[Told]:
     line, at = 1, 0
     for hit in islice(hits(content, finder), most):
         line, at = line + content.count("\n", at, hit.start), hit.start
-        found.append((line, hit.kind, hit.sure, hit.shown))
-    return found
+        yield line, hit.kind, hit.sure, hit.shown
 
 
 TASKS = {"decrypt": decrypt, "encrypt": encrypt, "find": find}

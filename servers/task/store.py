@@ -113,6 +113,13 @@ class Found(BaseModel):
     items: list[Thing]
 
 
+class Words(BaseModel):
+    """What a task says, as it is written."""
+
+    title: str
+    notes: str
+
+
 class Plan(BaseModel):
     """What a change would do to one task."""
 
@@ -122,6 +129,7 @@ class Plan(BaseModel):
     sha256: Sha256 = Field(description="of the row as it is now")
     due: str = Field(description="the day it would be due; “” for none")
     before: Task | None
+    words: Words = Field(description="as they are now; of a new task as they will be")
 
 
 class Line(BaseModel):
@@ -205,13 +213,15 @@ def _completed(before: Task, after: Task, now: datetime) -> datetime | None:
 
 def plan(before: Task | None, after: Task, what: str) -> Plan:
     """A change as the gate shows it. It names no time of now: it must be the same when it is looked at again."""
+    now = before or after
     return Plan(
         what=what,
-        title=one_line((before or after).title),
+        title=one_line(now.title),
         change="\n".join(_lines(before, after)),
         sha256=sha256(before),
         due=str(after.due or ""),
         before=before,
+        words=Words(title=now.title, notes=now.notes),
     )
 
 

@@ -284,16 +284,28 @@ def _plan(tool: str, **args: str) -> dict[str, Any]:
     return {"capture": {"plan": {"tool": tool, "args": args}}}
 
 
+def _said(where: str) -> dict[str, str]:
+    """What a read tells of the words of a task, by the names that rules have for them."""
+    return {name: f"{{capture.{where}.{name}}}" for name in ("title", "notes")}
+
+
+_NOW = _said("plan.words")
+_WORDS = ["task.title", "task.notes"]
+_WORDS_BEFORE = ["before.title", "before.notes"]
 _WHOLE = ["task", "task.id=task_id"]
 CARDS: dict[str, Card] = {
     "list_tasks": reading("List tasks", "List the tasks"),
     "get_overdue": reading("Overdue tasks", "List what is overdue"),
     "daily_briefing": reading("Daily briefing", "Sum up the day"),
-    "get_task": reading("Task details", "Look at task {args.task_id}"),
+    "get_task": reading("Task details", "Look at task {args.task_id}", words=_WORDS),
     "preview_task": reading("Preview a new task", "Look at the new task", nested=["task"]),
-    "preview_update": reading("Preview a change of a task", "Look at the change", nested=["update"]),
-    "preview_delete": reading("Preview deleting a task", "Look at task {args.task_id}"),
-    "preview_restore": reading("Preview restoring a task", "Look at task {args.task.id}", nested=_WHOLE),
+    "preview_update": reading(
+        "Preview a change of a task", "Look at the change", nested=["update"], words=_WORDS_BEFORE
+    ),
+    "preview_delete": reading("Preview deleting a task", "Look at task {args.task_id}", words=_WORDS),
+    "preview_restore": reading(
+        "Preview restoring a task", "Look at task {args.task.id}", nested=_WHOLE, words=_WORDS_BEFORE
+    ),
     "create_task": change(
         "Create task",
         "Create",
@@ -311,6 +323,8 @@ CARDS: dict[str, Card] = {
         "Update",
         "Update task {args.task_id}: {capture.plan.title}",
         noun="task {args.task_id}",
+        targets={"left_out": [f"{name}={told}" for name, told in _NOW.items()]},
+        reported_as=_NOW,
         **_plan("preview_update", update="{args}"),
         bind=bound(expected_sha256="sha256", expected_due="due"),
         **_saying("title", "status"),
@@ -326,7 +340,7 @@ CARDS: dict[str, Card] = {
         risk="high",
         noun="{capture.target.noun}",
         capture={"target": call("preview_delete", task_id="{args.task_id}")},
-        reported_as={"title": "{capture.target.task.title}", "notes": "{capture.target.task.notes}"},
+        reported_as=_said("target.task"),
         bind={"expected_sha256": "{capture.target.sha256}"},
         preview={"kind": "affected", "items": "{capture.target.items}"},
         recoverable="The task comes back as it was",
@@ -340,6 +354,7 @@ CARDS: dict[str, Card] = {
         "Restore {capture.plan.what}",
         noun="task {args.task.id}",
         targets={"nested": _WHOLE},
+        reported_as=_NOW,
         **_plan("preview_restore", task="{args.task}"),
         bind=bound(expected_sha256="sha256"),
         **_AS_LINES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from servers.calendar import events, tasks
 from servers.calendar.events import Occurrence, Problems, Span
 from servers.filesystem import answers
 from servers.filesystem.paths import Roots
+from servers.sandbox import calling
 from servers.sandbox.calling import Job, Result, Sandbox
 from tests.servers.test_calendar_tools import calendar, event
 
@@ -37,6 +39,7 @@ def daily(many: int, *lines: str) -> str:
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is stopped because the machine is busy."""
     monkeypatch.setattr(events, "LIMITS", replace(events.LIMITS, seconds=110))
+    monkeypatch.setattr(events, "BESIDE", (tasks.ALONE, 110.0))
 
 
 @pytest.fixture
@@ -170,13 +173,64 @@ def test_an_event_that_no_answer_holds_does_not_hide_the_others() -> None:
     assert told["problems"] == ["large.ics has an event with too long a text to be told"]
 
 
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """No garbage is collected meanwhile: a limit of time that ends a callback of the collector's is not heard of."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
 def test_a_file_that_takes_too_long_for_so_many_days_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "SECONDS", 0.3)
+    monkeypatch.setattr(tasks, "ALONE", 0.3)
+    span = {"begin": NOW.isoformat(), "end": "2150-01-01T00:00:00+00:00", "zone": "Europe/Berlin"}
+    told, _ = tasks.between(daily(5).encode(), names=["many.ics"], **span)
+    assert told["found"] == []
+    assert told["problems"] == ["many.ics has more in it than can be gone through: ask for fewer days"]
+    assert (told["through"], told["late"]) == (1, [])
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_a_file_that_takes_long_is_put_off_until_the_others_are_read() -> None:
     small = event("DTSTART:20261102T120000Z", "DURATION:PT1H", uid="small")
     span = {"begin": NOW.isoformat(), "end": "2150-01-01T00:00:00+00:00", "zone": "Europe/Berlin"}
-    told, _ = tasks.between(daily(5).encode(), small.encode(), names=["many.ics", "small.ics"], **span)
+    told, _ = tasks.between(
+        daily(5).encode(), small.encode(), names=["many.ics", "small.ics"], **span, beside=(0.3, 60.0)
+    )
     assert [one["event_id"] for one in told["found"]] == ["small"]
-    assert told["problems"] == ["many.ics has more in it than can be gone through: ask for fewer days"]
+    assert told["problems"] == []
+    assert (told["through"], told["late"]) == (2, [0])
+
+
+EMPTY = b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nEND:VCALENDAR\r\n"
+
+
+class SlowlyRead:
+    """A sandbox in this process, which puts off what holds the word slow, and is stopped where that comes alone."""
+
+    def call(self, job: Job) -> Result:
+        slow = [number for number, data in enumerate(job.blobs) if b"slow" in cast("bytes", data)]
+        if slow and len(job.blobs) == 1:
+            return calling.STOPPED
+        quick = [EMPTY if number in slow else cast("bytes", data) for number, data in enumerate(job.blobs)]
+        told, _ = tasks.between(*quick, **job.args)
+        return Result({**told, "late": slow})
+
+
+def test_slow_files_hide_no_event_of_the_files_behind_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four files of a stranger that took 6 s each had all others of their portion stopped and called broken."""
+    for number in range(4):
+        (tmp_path / f"a{number}.ics").write_text(event("DTSTART:20261102T080000Z", uid="slow"), newline="")
+    (tmp_path / "small.ics").write_text(event("DTSTART:20261102T120000Z", uid="small"), newline="")
+    monkeypatch.setattr(calling, "SANDBOX", SlowlyRead())
+    problems = Problems()
+    every = events.read_all(events.calendars(Roots.at([tmp_path])), problems)
+    found = events.between(every, NOW, NOW + timedelta(days=3), BERLIN, problems)
+    assert [each.event_id for each in found] == ["small"]
+    assert sorted(problems.said) == [f"a{n}.ics {calling.TOO_MUCH}".rstrip(".") for n in range(4)]
 
 
 async def test_an_event_with_a_long_title_is_listed_with_its_beginning_and_hides_no_other(
@@ -234,3 +288,26 @@ async def test_repetitions_of_a_long_text_are_held_up_to_a_size(
     assert (len(few["events"]), few["note"]) == (15, "")
     assert 20 < len(many["events"]) < 40
     assert "more takes place than can be looked at: ask for fewer days, or for one calendar" in many["note"]
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
+async def test_an_event_that_ends_with_all_years_is_told_and_hides_no_other(
+    tmp_path: Path, zone: str
+) -> None:
+    """It ends when the years do: further east there is no such day any more."""
+    root = tmp_path / "calendar"
+    root.mkdir()
+    far = ("DTEND:99991231T235959Z", "DTEND;TZID=America/New_York:99991231T235959")
+    for number, end in enumerate(far):
+        one = event("DTSTART:20260101T000000Z", end, uid=f"far {number}")
+        (root / f"far {number}.ics").write_text(one, newline="")
+    days = event("DTSTART;VALUE=DATE:20260101", "DTEND;VALUE=DATE:99991231", uid="days")
+    (root / "days.ics").write_text(days, newline="")
+    (root / "near.ics").write_text(event("DTSTART:20261102T120000Z", "DURATION:PT1H", uid="near"), newline="")
+    async with calendar(root, timezone=zone) as gate:
+        listed = await gate("list_events", start="2026-11-02", days=2)
+        assert (await gate("find_free_slots", start="2026-11-26", days=1))["slots"]
+        found = [await gate("get_event", event_id=one) for one in ("far 0", "far 1", "days", "near")]
+    assert [one["event_id"] for one in listed["events"]] == ["near"]
+    assert listed["unread"] == ["days.ics", "far 0.ics", "far 1.ics"]
+    assert [one["end"][:8] for one in found[:3]] == ["9999-12-"] * 3

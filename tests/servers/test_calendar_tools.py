@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,11 @@ def sample(folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def calendar(root: Path, clock: Clock | None = None, timezone: str = BERLIN) -> AsyncIterator[Gate]:
+async def calendar(
+    root: Path, clock: Clock | None = None, timezone: str = BERLIN, beside: Sequence[Path] = ()
+) -> AsyncIterator[Gate]:
     number = iter(range(1, 100))
-    app = server([root], zone(timezone), clock or Now(), lambda: f"new{next(number)}")
+    app = server([root, *beside], zone(timezone), clock or Now(), lambda: f"new{next(number)}")
     async with gated(root.parent / "logs", "calendar", app) as gate:
         yield gate
 
@@ -346,6 +348,10 @@ async def test_a_time_that_moved_since_it_was_shown_is_not_written(tmp_path: Pat
     clock, root = Now(), sample(tmp_path)
     async with calendar(root, clock) as gate:
         seen = await gate.look("create_event", title="x", start="tomorrow 9:00")
+        clock.move(days=1)
+        assert "has changed since" in await gate.refused("create_event", **seen.args)
+        often = {"start": "2026-12-01 9:00", "repeat": "daily", "until": "in 30 days"}
+        seen = await gate.look("create_event", title="x", **often)
         clock.move(days=1)
         assert "has changed since" in await gate.refused("create_event", **seen.args)
     assert len(list(root.glob("*.ics"))) == 1

@@ -93,9 +93,9 @@ def maildir(folder: Path) -> Path:
     return home
 
 
-def drafted(home: Path) -> None:
+def drafted(home: Path, headers: str = "") -> None:
     """A draft that is there already."""
-    head = "Date: Fri, 20 Nov 2026 03:00:00 +0000\nMessage-ID: <d@x>\n"
+    head = f"{headers}Date: Fri, 20 Nov 2026 03:00:00 +0000\nMessage-ID: <d@x>\n"
     kept = f"From: ann@example.com\nTo: bob@example.com\nSubject: CANARY\n{head}\nCANARY 300k\n"
     (home / ".Drafts" / "cur" / "7.canary.host:2,DS").write_text(kept)
 
@@ -311,6 +311,25 @@ async def test_a_rule_about_a_mail_sees_what_a_draft_says_of_itself(tmp_path: Pa
             seen = await Asker(gate, (rule,)).look("send_draft", draft_id=DRAFT, **args)
             assert seen.decision
             assert seen.decision.verdict is Verdict.TYPED, (rule, args)
+
+
+async def test_a_rule_about_two_lists_of_people_sees_both_as_the_draft_has_them(tmp_path: Path) -> None:
+    home = maildir(tmp_path)
+    drafted(home, "Cc: Legal <legal@example.com>\n")
+
+    async def verdict(gate: Gate, **said: str) -> Verdict:
+        properties = {name: {"pattern": pattern} for name, pattern in said.items()}
+        rule = Rule("closed", ("*",), deny=True, schema={"required": [*said], "properties": properties})
+        seen = await Asker(gate, (rule,)).look("send_draft", draft_id=DRAFT)
+        assert seen.decision
+        return seen.decision.verdict
+
+    async with mailing(home, Post("localhost", 1, "none")) as gate:
+        assert await verdict(gate, to="^bob@example[.]com$", cc="^legal@") is Verdict.DENY
+        assert (
+            await verdict(gate, to="^legal@example[.]com$", cc="^legal@", subject="^Other") is Verdict.TYPED
+        )
+        assert await verdict(gate, to="^bob@example[.]com$", bcc="^nobody@") is Verdict.TYPED
 
 
 async def test_a_card_does_not_name_an_event_of_a_closed_calendar(tmp_path: Path) -> None:

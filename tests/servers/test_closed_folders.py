@@ -40,7 +40,7 @@ WORDS: Mapping[str, Any] = {
 
 
 def filled(folder: Path) -> None:
-    (folder / "hr").mkdir()
+    (folder / "hr").mkdir(parents=True)
     (folder / "hr" / "hidden-canary.md").write_text(PAY)
     (folder / "hr" / "hidden-copy.md").write_text(PAY)
     (folder / "hr" / "hidden.bin").write_bytes(b"\x00\xff" * 50)
@@ -298,3 +298,79 @@ async def test_a_rule_of_words_and_of_an_argument_holds_for_a_whole_folder(
 
 def only(name: str, pattern: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"pattern": pattern}}}
+
+
+@pytest.mark.parametrize("tool", ["list_trash", "preview_restore", "preview_purge"])
+async def test_a_look_at_the_trash_names_nothing_that_a_rule_on_an_absolute_path_closes(
+    tool: str, tmp_path: Path
+):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    filled(folder)
+    said = {"required": ["path"], "properties": {"path": {"pattern": f"^{folder}/hr/"}}}
+    closed = Rule("closed", ("*",), deny=True, schema=said)
+    async with gated(tmp_path, "filesystem", OVER_FILES["filesystem"]([folder])) as gate:
+        trash_id = (await gate("delete_file", path=["hr/hidden-canary.md"]))["trash_id"]
+        args = {} if tool == "list_trash" else {"trash_id": trash_id}
+        assert "hidden-canary" in await Asker(gate)(tool, **args)
+        assert "hidden-canary" not in await Asker(gate, (closed,))(tool, **args)
+
+
+@pytest.mark.parametrize("text", ["^équipe/", "(^|/)équipe/"])
+async def test_a_rule_in_composed_letters_closes_the_list_of_a_folder_in_decomposed_ones(
+    text: str, tmp_path: Path
+):
+    """As macOS writes the names of files."""
+    folder = tmp_path / "files"
+    filled(folder / "e\u0301quipe")
+    policy = Policy("v", (*ALWAYS, Rule("closed", ("*",), deny=True, texts=(text,))))
+    async with gated(tmp_path, "filesystem", OVER_FILES["filesystem"]([folder])) as gate:
+        asked = [
+            ("list_dir", {"path": "e\u0301quipe"}),
+            ("list_dir", {"path": ".", "recursive": True}),
+            ("search_files", {"path": ".", "pattern": "*"}),
+        ]
+        said = [await told(gate, gate.spec(tool), args, policy) for tool, args in asked]
+    assert not any("notes.md" in one or "hidden" in one for one in said)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+async def test_a_rule_on_an_absolute_path_holds_below_a_served_folder_in_decomposed_letters(
+    beside: bool, tmp_path: Path
+):
+    folder, other = tmp_path / "e\u0301quipe", tmp_path / "other"
+    other.mkdir()
+    filled(folder)
+    rule = Rule("closed", ("*",), deny=True, texts=(f"^{tmp_path}/équipe/hr/",))
+    async with gated(
+        tmp_path, "filesystem", OVER_FILES["filesystem"]([other, folder] if beside else [folder])
+    ) as gate:
+        for path in ("e\u0301quipe/hr" if beside else "hr", f"{folder}/hr"):
+            args = {"path": f"{path}/hidden-canary.md"}
+            assert "300k" not in await told(gate, gate.spec("read_file"), args, Policy("v", (*ALWAYS, rule)))
+            assert "not told" not in await told(gate, gate.spec("read_file"), args, Policy("v", ALWAYS))
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+async def test_a_rule_holds_for_a_folder_whose_name_is_told_with_an_escape(sign: str, tmp_path: Path):
+    folder = tmp_path / "files"
+    filled(folder / f"hr{sign}x")
+    policy = Policy("v", (*ALWAYS, Rule("closed", ("*",), deny=True, texts=(f"^hr{sign}x/",))))
+    async with gated(tmp_path, "filesystem", OVER_FILES["filesystem"]([folder])) as gate:
+        found = gate.spec("search_files"), {"path": ".", "pattern": "notes*", "contains": "thing"}
+        assert "notes.md" not in await told(gate, *found, policy)
+        assert "notes.md" in await told(gate, *found, Policy("v", ALWAYS))
+
+
+async def test_an_allowed_folder_has_no_empty_name_that_a_rule_on_it_does_not_see(tmp_path: Path):
+    files = tmp_path / "files"
+    filled(files)
+    whole: dict[str, Any] = {"required": ["path"], "properties": {"path": {"const": "."}}}
+    async with gated(tmp_path / "state", "filesystem", server([files])) as gate:
+        ask = Asker(gate, (Rule("not all of it", ("*",), deny=True, schema=whole),))
+        for named in (".", "./", str(files)):
+            assert await ask("list_dir", path=named, recursive=True) == "denied"
+        said = await gate.refused("list_dir", path="", recursive=True)
+        assert said == "That path is empty. Give one like reports/q3.md, or “.” for all in the folder."
+        for tool, more in (("search_files", {"pattern": "*", "contains": "born"}), ("watch_folder", {})):
+            assert "That path is empty." in await gate.refused(tool, path="", **more)

@@ -165,6 +165,23 @@ async def test_a_question_is_answered_with_columns_and_rows(tmp_path: Path) -> N
     assert (len(cut["rows"]), cut["truncated"]) == (5, True)
     assert [row[1] for row in pragma["rows"]] == ["id", "name", "raw"]
     assert {table["name"]: table["kind"] for table in tables["tables"]} == {"t": "table", "v": "view"}
+    assert (tables["truncated"], tables["note"]) == (False, "")
+
+
+@pytest.mark.parametrize("many", [2_000, 9_000])
+async def test_a_database_of_many_tables_says_how_many_are_not_listed(tmp_path: Path, many: int) -> None:
+    """More than an answer holds, and more than its task gives."""
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+        base.executescript(
+            "BEGIN;" + "".join(f"CREATE TABLE t{n:05} (id, name);" for n in range(many)) + "COMMIT;"
+        )
+    async with data(tmp_path) as ask:
+        told = await ask("describe_database", path="t.sqlite")
+    names = [table["name"] for table in told["tables"]]
+    assert names == [f"t{n:05}" for n in range(len(names))]
+    assert 100 < len(names) < many
+    assert told["truncated"]
+    assert told["note"] == f"{len(names):,} of {many:,} tables and views are listed, the first by name."
 
 
 @pytest.mark.slow

@@ -459,3 +459,15 @@ async def test_a_first_line_that_may_be_a_record_is_said_to_be_taken_for_names(
 async def test_names_of_columns_are_taken_for_that_without_a_word(tmp_path: Path) -> None:
     async with data(tmp_path, a_csv="name,1st half,2026,note\nAnn,1,2,2026\nBob,3,4,x\n") as ask:
         assert (await ask("deduplicate_records", path="a.csv"))["assumed"] == []
+
+
+async def test_the_mark_of_utf_8_before_other_bytes_loses_no_letter_of_a_table(tmp_path: Path) -> None:
+    """All umlauts of the rows that stayed became U+FFFD, and the card did not say so."""
+    text = "Müller;Düsseldorf\nJörg;Köln\nJörg;Köln\n"
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfname;city\n" + text.encode("latin-1"))
+    async with data(tmp_path) as ask:
+        call = {"source": "a.csv", "destination": "b.csv"}
+        plan = await ask("preview_without_duplicates", call=call)
+        await ask("write_without_duplicates", **call)
+    assert "it was read as Windows-1252, which is a guess" in plan["removed"]
+    assert (tmp_path / "b.csv").read_text().splitlines() == ["name;city", "Müller;Düsseldorf", "Jörg;Köln"]

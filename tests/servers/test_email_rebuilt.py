@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import re
+from email.utils import getaddresses
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,29 @@ TOLD = {
     + b'--b\nContent-Type: message/external-body; access-type=URL; URL="http://SECRET/"\n\n'
     + b"Content-Type: text/plain\n\nhi\n--b--\n",
 }
+
+
+LONG = "of the Legal Department of the Example Company Limited, Berlin and Munich and elsewhere"
+
+
+@pytest.mark.parametrize("header", ["To", "Cc", "From", "Reply-To", "Sender"])
+@pytest.mark.parametrize(
+    "name",
+    [f"eve@example.com, Ann {LONG}", f"Ann (Head {LONG}", f"Legal: Ann; {LONG}", f"Ann <e@x.org> {LONG}"],
+)
+def test_a_long_name_goes_out_as_the_card_has_it(header: str, name: str) -> None:
+    """Python divides such a line and leaves the quotation marks out: others got the answers of everybody."""
+    person = f'"{name}" <ann@example.com>'
+    heads = {"From": "ann@example.com", "To": "bob@example.com"} | {header: person}
+    lines = [*(f"{one}: {said}" for one, said in heads.items()), "Subject: x", "Message-ID: <a@b>"]
+    try:
+        card, sent = built("\n".join([*lines, "", "hi", ""]).encode())
+    except ToolError as refused:
+        assert "which cannot be sent from here as it is shown" in str(refused)  # noqa: PT017
+        return
+    assert name in card
+    told = str(email.message_from_bytes(sent)[header])
+    assert getaddresses([" ".join(told.split())]) == [(name, "ann@example.com")]
 
 
 @pytest.mark.parametrize("data", (UNSEEN | TOLD).values(), ids=list(UNSEEN | TOLD))

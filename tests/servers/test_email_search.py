@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import random
 import time
@@ -308,3 +309,22 @@ def test_headers_without_an_end_are_refused_before_they_are_parsed() -> None:
             ToolError, match=r"endless has more than 256 kB of headers\. Open it in a mail program\."
         ):
             messages.message(b"X-A: b\n" * 2_000_000, "endless")
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
+@pytest.mark.parametrize(
+    "date",
+    ["Fri, 31 Dec 9999 23:59:59 +0000", "Fri, 31 Dec 9999 23:59:59 -1200", "Mon, 1 Jan 0001 00:00:00 +1400"],
+)
+async def test_a_mail_dated_at_the_end_of_all_years_hides_no_other(home: Path, zone: str, date: str) -> None:
+    (home / "cur" / "9.far.host:2,S").write_text(f"Date: {date}\nSubject: far\nFrom: x@example.com\n\nfar\n")
+    budget, wrong = Budget(), list[str]()
+    letters = [*Boxes(Roots.at([home])).letters(budget)]
+    since = Wanted([], datetime.date(2020, 1, 1), datetime.date(9998, 1, 1), ZoneInfo(zone))
+    found = [*Index().search(letters, since, budget, wrong)]
+    assert "Offer for the roof" in {facts["subject"] for _, facts in found}
+    async with mailing(home) as gate:
+        every = (await gate("search_emails"))["messages"]
+        [far] = [one for one in every if one["subject"] == "far"]
+        assert "far" in (await gate("read_email", message_id=far["message_id"]))["text"]
+        assert await gate("summarize_thread", message_id=far["message_id"])

@@ -18,12 +18,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from bot.wiring import SystemClock
 from gate.actions.gated_results import MadeCall, without_gated_files
-from gate.arguments.canonical_targets import (
-    Targets,
-    canonical_path,
-    with_canonical_paths,
-    with_resolved_paths,
-)
+from gate.arguments.canonical_paths import canonical_path, with_canonical_paths
+from gate.arguments.declared_targets import Targets, with_resolved_paths
 from gate.arguments.form_count import COST_OF_A_FORM, MOST_WORK_OF_A_CALL
 from gate.arguments.secret_files import SECRET_FILE, SECRET_NAMES
 from gate.arguments.secret_patterns import MAX_ALTERNATIVES, _candidates, _secrets_of_name
@@ -216,7 +212,7 @@ def test_a_rule_about_an_argument_sees_each_text_of_a_list_where_one_may_stand_a
 ) -> None:
     seen, passed = set[str](), list[str]()
     for spec in (*bundled, *reviewed()):
-        for name in names_of_both(spec.schema):
+        for name in names_of_both(spec.schema, [spec.schema.get("properties", {})]):
             seen.add(spec.full_name)
             schema = {"required": [name], "properties": {name: {"const": "closed"}}}
             policy = Policy("v", (Rule("closed", (spec.full_name,), deny=True, schema=schema),))

@@ -8,13 +8,15 @@ import fcntl
 import os
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from servers.filesystem import answers, disk, trash
+from servers.filesystem import answers, disk, trash, trees
 from servers.filesystem.paths import Roots, Spot
 from servers.folders import House
 from tests.servers.files import Ask, Clock, files, same_age, sample, sha, tree
@@ -439,14 +441,31 @@ def test_a_purge_takes_only_what_it_knows_and_what_a_crash_left(tmp_path: Path) 
     root, clock = sample(tmp_path), Clock()
     [found] = Roots.at([root]).roots
     (root / ".countersign" / "tmp").mkdir(parents=True)
-    (root / ".countersign" / "tmp" / "staged").write_text("half")
+    for name in (staged := disk.temporary(0, "").name), "draft.md":
+        (root / ".countersign" / "tmp" / name).write_text("half")
     strange = root / ".countersign" / "trash" / "20200101T000000-0123456789abcdef"
     strange.mkdir(parents=True)
     (strange / "manifest.json").write_text("{}")
     (strange / "0").write_text("unknown")
-    assert trash.purge(found, clock()) == 0
+    assert trash.purge(found, clock())[0] == 0
     assert (strange / "0").read_text() == "unknown"
-    assert os.listdir(root / ".countersign" / "tmp") == []
+    assert os.listdir(root / ".countersign" / "tmp") == ["draft.md"], staged
+
+
+def test_of_a_very_full_folder_no_more_names_are_put_in_order_than_are_too_many(tmp_path: Path) -> None:
+    for number in range(trees.MOST_NAMES + 10):
+        (tmp_path / f"{number}.txt").touch()
+    with open_folder(tmp_path) as folder:
+        assert len(trees.some_names(folder)) == trees.MOST_NAMES + 2
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
 
 
 async def in_trash(ask: Ask) -> set[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
@@ -19,6 +24,8 @@ from servers.filesystem.listing import Budget, matcher, search
 from servers.filesystem.paths import Roots, Spot
 from tests.cpu_time import within
 from tests.servers.files import Clock, files, sample, sha, tree
+from tests.servers.test_calendar_tools import event
+from tests.servers.test_hostile_files import over
 from views.tool_results import in_words
 
 
@@ -104,15 +111,19 @@ async def test_the_encoding_is_said_and_what_is_no_text_is_described(tmp_path: P
     root = sample(tmp_path)
     (root / "mark.txt").write_bytes(b"\xef\xbb\xbfhi")
     (root / "old.txt").write_bytes(b"caf\xe9\n")
+    (root / "joined.txt").write_bytes(b"\xef\xbb\xbfcaf\xe9\n")
     (root / "image.bin").write_bytes(b"\x89PNG\0\1\2")
     async with files(root) as ask:
         marked = await ask("read_file", path="mark.txt")
         old = await ask("read_file", path="old.txt")
+        joined = await ask("read_file", path="joined.txt")
         image = await ask("read_file", path="image.bin")
     assert (marked["text"], marked["encoding"]) == ("\ufeffhi", "utf-8")
     assert "byte order mark" in marked["note"]
     assert (old["text"], old["encoding"]) == ("café\n", "cp1252")
     assert "Windows-1252, which is a guess" in old["note"]
+    assert (joined["text"], joined["encoding"], joined["offset"]) == ("café\n", "cp1252", 3)
+    assert "Windows-1252, which is a guess. Starts with a byte order mark" in joined["note"]
     assert (image["kind"], image["text"], image["size"]) == ("binary", "", 7)
     assert image["sha256"] == sha(b"\x89PNG\0\1\2")
     assert image["note"] == "This is not text, but a file of 7 bytes."
@@ -375,3 +386,97 @@ async def test_a_folder_that_may_not_be_entered_is_told(
     assert why in deep["note"]
     assert (found["matches"], found["truncated"]) == ([], True)
     assert why in found["note"]
+
+
+IN_A_LOCKED = {  # what is asked, with a file of the server's and how that is seen to be read
+    "filesystem": ("list_dir", {"path": ".", "recursive": True}, "files/{}/one.txt", "open/one.txt"),
+    "security": ("scan_for_pii", {"path": "."}, "files/{}/one.txt", "open/one.txt"),
+    "knowledge": ("index_folder", {"path": "."}, "files/{}/one.txt", '"added": 1'),
+    "calendar": ("list_events", {"start": "2026-11-24", "days": 1}, "calendar/{}/one.ics", "open/one.ics"),
+    "email": ("search_emails", {}, "mail/.{}/cur/one:2,S", '"mailbox": "open"'),
+}
+LOCKED = r"1 folder was not looked into|locked \(it may not be entered\)"
+LOST = "1 name was left out: the disk does not tell what that is"
+
+
+@pytest.mark.parametrize("server", IN_A_LOCKED)
+@pytest.mark.parametrize(("error", "why"), [(None, LOCKED), (errno.EACCES, LOCKED), (errno.ENOTCONN, LOST)])
+async def test_a_folder_that_gives_its_names_alone_ends_no_walk(
+    tmp_path: Path, server: str, error: int | None, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner may read it and not enter it; or a disk that is mounted there does not answer any more."""
+    tool, args, name, sign = IN_A_LOCKED[server]
+    text = event("DTSTART:20261124T120000Z") if server == "calendar" else "Subject: x\n\nann@example.org\n"
+    for folder in ("locked", "open"):
+        each = tmp_path / name.format(folder)
+        each.parent.mkdir(parents=True)
+        each.write_text(text)
+    (tmp_path / "mail" / "cur").mkdir(parents=True, exist_ok=True)
+    locked, really = (tmp_path / name.format("locked")).parent, os.stat
+    if error is None:
+        locked.chmod(0o444)
+        if os.access(locked / each.name, os.F_OK):
+            pytest.skip("whoever runs this may enter every folder")
+    inode = locked.stat().st_ino
+
+    def refusing(path: Any, *more: Any, dir_fd: int | None = None, **others: Any) -> os.stat_result:
+        if error and dir_fd is not None and os.fstat(dir_fd).st_ino == inode:
+            raise OSError(error, os.strerror(error), path)
+        return really(path, *more, dir_fd=dir_fd, **others)
+
+    monkeypatch.setattr(os, "stat", refusing)
+    try:
+        async with over(tmp_path, server) as said:
+            told = await said(tool, **args)
+    finally:
+        locked.chmod(0o755)
+    assert sign in told
+    assert re.search(why, told)
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "year"),
+    [
+        (10**30, 9999),
+        (260_000_000_000 * 10**9, 9999),
+        (-(10**30), 1),
+        (-62_135_596_800 * 10**9, 1),
+        (0, 1970),
+    ],
+)
+def test_a_time_that_has_no_date_is_told_as_the_nearest_that_has_one(nanoseconds: int, year: int) -> None:
+    told = disk.modified(cast("os.stat_result", SimpleNamespace(st_mtime_ns=nanoseconds)))
+    assert told.year == year
+    assert all(told.astimezone(ZoneInfo(f"Etc/GMT{hours}")) for hours in ("-14", "+12"))
+
+
+@pytest.mark.parametrize(
+    ("server", "tool", "name"),
+    [
+        ("filesystem", "list_dir", "files/far.txt"),
+        ("security", "propose_cleanup", "files/far.txt"),
+        ("security", "find_duplicates", "files/far.txt"),
+        ("email", "search_emails", "mail/cur/far:2,S"),
+    ],
+)
+async def test_a_file_changed_after_the_year_9999_hides_no_other(
+    tmp_path: Path, server: str, tool: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the disk can keep such a time or not: the server is told one."""
+    far = tmp_path / name
+    far.parent.mkdir(parents=True)
+    for each in (far, far.with_name("near:2,S")):
+        each.write_text("Subject: near\n\nWords\n")
+    status = disk.status
+
+    def changed(here: Spot) -> os.stat_result | None:
+        info = status(here)
+        if info is None or not here.name.startswith("far"):
+            return info
+        return os.stat_result(info[:10], {"st_mtime_ns": 10**21, "st_ctime_ns": info.st_ctime_ns})
+
+    monkeypatch.setattr(disk, "status", changed)
+    async with over(tmp_path, server) as said:
+        told = await said(tool, **({} if server == "email" else {"path": "."}))
+    assert "Error" not in told
+    assert "far" in told or told.count('"message_id"') == 2 or '"files": 2' in told

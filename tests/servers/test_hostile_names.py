@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import mailbox
 import os
 import socket
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
+from mcp import Client
 
+from servers.calendar import server as calendars
+from tests.servers.files import Ask
 from tests.servers.mail import mail_app, maildir, mailing
+from tests.servers.test_calendar_tools import calendar, event
+from tests.servers.test_hostile_files import over
 from tests.servers.test_knowledge_tools import knowing
 
 STRANGE = (b"bad\xff\xfename", b"two\nlines", b"bell\x07\x1b[31m", b"\xed\xa0\x80", "rtl\u202ename".encode())
@@ -127,3 +134,84 @@ def test_a_mailbox_folder_that_is_a_link_is_refused_at_the_start(home: Path, nam
     (home / name).symlink_to(other)
     with pytest.raises(ValueError, match="is a link"):
         mail_app(home)
+
+
+EVENT = event("DTSTART:20261124T120000Z", "DURATION:PT1H")
+
+
+async def test_a_calendar_of_a_strange_name_is_read_and_hides_no_other(tmp_path: Path) -> None:
+    """One of 240 bytes that are no UTF-8 is four times as long by its escapes: every calendar tool ended."""
+    root = tmp_path / "calendar"
+    root.mkdir()
+    (root / "plain.ics").write_text(EVENT, newline="")
+    names = (b"\xff" * 240, *STRANGE)
+    for name in names:
+        put(os.fsencode(root), name + b".ics", EVENT)
+        put(os.path.join(os.fsencode(root), b"in " + name), b"one.ics", EVENT)
+    async with calendar(root) as gate:
+        listed = await gate("list_events", start="2026-11-24", days=1)
+        assert (len(listed["events"]), listed["note"]) == (1 + 2 * len(names), "")
+        free = await gate("find_free_slots", start="2026-11-24", days=1)
+        assert free["note"] == ""
+
+
+async def test_an_event_in_a_file_of_a_strange_name_is_told_and_not_deleted(tmp_path: Path) -> None:
+    """The trash keeps names as text, so that it could not be brought back."""
+    root = tmp_path / "calendar"
+    put(os.fsencode(root), b"bad\xff.ics", EVENT)
+    async with Client(calendars([root], ZoneInfo("UTC"))) as client:
+        ask = Ask(client)
+        [listed] = (await ask("list_events", start="2026-11-24", days=1))["events"]
+        found = await ask("get_event", event_id=listed["event_id"])
+        assert found["file"] == listed["file"] == "bad\\xff.ics"
+        assert "no plain text" in await ask.refused("delete_event", event_id=listed["event_id"])
+    assert (await asyncio.to_thread(os.listdir, os.fsencode(root))).count(b"bad\xff.ics") == 1
+
+
+READS = {
+    "calendar": (
+        "list_events",
+        {"start": "2026-11-24", "days": 1},
+        "calendar/{}.ics",
+        EVENT,
+        ("bad.ics", "2026-11-24T13:00"),
+    ),
+    "email": (
+        "search_emails",
+        {"text": "needle"},
+        "mail/cur/{}:2,S",
+        MAIL,
+        ("cur/bad", "cannot be read to its end", "message_id"),
+    ),
+    "security": ("scan_for_pii", {"path": "."}, "files/{}.txt", MAIL, ("good.txt", "bad.txt")),
+    "knowledge": ("index_folder", {"path": "."}, "files/{}.txt", MAIL, ('"added": 1', "bad.txt")),
+    "filesystem": (
+        "search_files",
+        {"path": ".", "pattern": "*", "contains": "needle"},
+        "files/{}.txt",
+        MAIL,
+        ("good.txt", "1 other file"),
+    ),
+}
+
+
+@pytest.mark.parametrize("server", READS)
+async def test_a_file_that_the_disk_cannot_give_hides_no_other(
+    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool, args, name, text, says = READS[server]
+    good, bad = (tmp_path / name.format(each) for each in ("good", "bad"))
+    for each in (bad, good):
+        each.parent.mkdir(parents=True, exist_ok=True)
+        each.write_text(text)
+    pread, inode = os.pread, bad.stat().st_ino
+
+    def broken(file: int, size: int, offset: int) -> bytes:
+        if os.fstat(file).st_ino == inode:
+            raise OSError(5, "Input/output error")
+        return pread(file, size, offset)
+
+    monkeypatch.setattr(os, "pread", broken)
+    async with over(tmp_path, server) as said:
+        told = await said(tool, **args)
+    assert all(sign in told for sign in says)

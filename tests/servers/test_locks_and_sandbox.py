@@ -1,9 +1,12 @@
-"""What takes its time is done before the lock of a folder is taken: nobody has to wait for the files of others."""
+"""What takes its time is done before a lock is taken: nobody has to wait for the files of others."""
 
 from __future__ import annotations
 
 import fcntl
+import sqlite3
+import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -16,15 +19,24 @@ from anyio import from_thread, to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.calendar import tools as calendar
+from servers.data import sources
+from servers.data.models import Change
+from servers.data.tools import Tools as Data
 from servers.days import Days
+from servers.email.mailboxes import Boxes
+from servers.email.search import Index
+from servers.email.words import Wanted, terms
+from servers.filesystem.listing import Budget
 from servers.filesystem.paths import Roots
 from servers.knowledge import indexing, taking
 from servers.knowledge.models import Indexed
 from servers.knowledge.tools import Changing
 from servers.sandbox import calling
-from servers.sandbox.calling import BUSY, STOPPED, Job, Limits, Result, pieces
+from servers.sandbox.calling import AT_ONCE, BUSY, STOPPED, Job, Limits, Result, pieces
 from servers.sandbox.protocol import Refused
+from servers.sandbox.task_queue import Turns
 from tests.servers.files import Clock
+from tests.servers.mail import maildir
 from tests.servers.test_calendar_tools import BERLIN, event, sample
 from tests.servers.test_task_tools import Now
 
@@ -302,3 +314,157 @@ def test_a_calendar_that_is_written_all_the_time_ends_the_search_for_free_time(
     with pytest.raises(ToolError, match="Ask again in a minute"):
         blocking(sandbox.root).create_time_block(**BLOCK)
     assert next(looks) == calendar.LOOKS
+
+
+class Watched(Turns):
+    """Notes for each wait for a turn what stands in the way of a program that changes a database meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(AT_ONCE, AT_ONCE)
+        self._path, self.within = path, list[str]()
+
+    def queued(self, owner: str) -> AbstractContextManager[threading.Event]:
+        with closing(sqlite3.connect(self._path, timeout=0, isolation_level=None)) as program:
+            try:
+                program.execute("BEGIN EXCLUSIVE")
+                self.within.append("")
+            except sqlite3.OperationalError as error:
+                self.within.append(str(error))
+        return super().queued(owner)
+
+
+@pytest.fixture
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+        base.executescript(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, name); INSERT INTO t(name) VALUES ('Ann'), ('Ann')"
+        )
+    monkeypatch.setattr(sources.SANDBOX, "_turns", made := Watched(tmp_path / "t.sqlite"))
+    return made
+
+
+RENAMED = [Change(table="t", op="update", where={"id": 1}, values={"name": "Eve"})]
+
+
+def test_no_database_is_locked_while_a_read_of_it_waits_for_its_turn(
+    tmp_path: Path, watched: Watched
+) -> None:
+    """A person whose turns were all taken kept everybody's changes out with reads that had not begun."""
+    data = Data(Roots.at([tmp_path]), Clock())
+    assert data.query_sqlite("t.sqlite", "SELECT name FROM t").rows == [["Ann"], ["Ann"]]
+    assert data.describe_database("t.sqlite").tables[0].name == "t"
+    assert data.deduplicate_records("t.sqlite", ["name"], "t").unique == 1
+    assert data.preview_write_sqlite("t.sqlite", RENAMED).rows == 1
+    result: Any = data.query_sqlite("t.sqlite", "SELECT missing FROM t")
+    assert result.is_error
+    assert watched.within == [""] * 7  # the rows of a table are read in one turn, and looked at in another
+
+
+def test_no_database_is_locked_while_a_change_of_it_waits_for_its_turn(
+    tmp_path: Path, watched: Watched
+) -> None:
+    data = Data(Roots.at([tmp_path]), Clock())
+    record = data.write_sqlite("t.sqlite", RENAMED).record
+    assert data.check_rows(record).state
+    assert data.preview_restore_rows(record).rows == 1
+    assert data.restore_rows(record).rows == 1
+    assert watched.within == [""] * 4
+
+
+def test_a_change_whose_turn_does_not_come_says_so(
+    tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "WAIT_SECONDS", 0.0)
+    data = Data(Roots.at([tmp_path]), Clock())
+    with ExitStack() as others:
+        for _ in range(AT_ONCE):
+            others.enter_context(watched.queued("somebody"))
+        for refused in (
+            lambda: data.write_sqlite("t.sqlite", RENAMED),
+            lambda: data.preview_write_sqlite("t.sqlite", RENAMED),
+        ):
+            with pytest.raises(ToolError, match=r"t\.sqlite was not opened: .* Try again in a minute\."):
+                refused()
+    assert not any(watched.within)
+
+
+@dataclass
+class OfAnn(InThisProcess):
+    """In it the first call waits for its turn, which comes once all is done that happens `meanwhile`."""
+
+    index: Index = field(default_factory=Index)
+
+    def call(self, job: Job) -> Result:
+        self.within += [job.task] * self.index._lock.locked()
+        meanwhile, self.meanwhile = self.meanwhile, lambda task: None
+        meanwhile(job.task)
+        return _result(job, [b"".join(pieces(blob)) for blob in job.blobs])
+
+
+def search(index: Index, home: Path, text: str) -> tuple[list[str], str]:
+    """The subjects that are found, and what is said of those that are not read."""
+    budget, wrong = Budget(60), list[str]()
+    letters = [*Boxes(Roots.at([home])).letters(budget)]
+    found = index.search(letters, Wanted(terms(text), None, None, ZoneInfo(BERLIN)), budget, wrong)
+    assert wrong == []
+    return [facts["subject"] for _, facts in found], budget.spent
+
+
+@pytest.fixture
+def of_ann(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OfAnn:
+    monkeypatch.setattr(calling, "SANDBOX", made := OfAnn(maildir(tmp_path)))
+    return made
+
+
+def test_a_search_of_mail_that_waits_for_its_turn_holds_no_other_search_up(of_ann: OfAnn) -> None:
+    """Three long reads of one person and one new mail had the searches of everybody wait for 45 s, one after another."""
+
+    def meanwhile(task: str) -> None:
+        assert of_ann.within == []
+        of_ben.append(search(of_ann.index, of_ann.root, "report"))
+
+    of_ben = list[tuple[list[str], str]]()
+    of_ann.meanwhile = meanwhile
+    found, spent = search(of_ann.index, of_ann.root, "report")
+    assert of_ben == [(found, spent)]
+    assert (sorted(found), spent) == (["Re: The Q3 report", "The Q3 report"], "")
+    assert of_ann.within == []
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_each_search_finds_a_mail_as_it_was_when_it_was_looked_for(of_ann: OfAnn, gone: bool) -> None:
+    path = of_ann.root / "cur" / "9.late.host:2,S"
+
+    def meanwhile(task: str) -> None:
+        path.unlink()
+        if not gone:
+            path.write_text("Subject: Late\n\nThe wall.\n")
+        of_ben.append(search(of_ann.index, of_ann.root, "wall"))
+
+    path.write_text("Subject: Late\n\nThe roof.\n")
+    search(of_ann.index, of_ann.root, "")
+    path.write_text("Subject: Late\n\nThe roof is new.\n")
+    of_ben = list[tuple[list[str], str]]()
+    of_ann.meanwhile = meanwhile
+    found, spent = search(of_ann.index, of_ann.root, "roof")
+    assert of_ben == [([] if gone else ["Late"], "")]
+    assert (found, spent) == (["Late"], "")
+    assert search(of_ann.index, of_ann.root, "roof") == ([], "")
+
+
+def test_a_mail_that_another_search_forgot_is_told_of_as_not_read(of_ann: OfAnn) -> None:
+    """It has listed the mailbox before, and this one after, the mail was there."""
+
+    def meanwhile(task: str) -> None:
+        path.rename(of_ann.root / "away")
+        search(of_ann.index, of_ann.root, "")
+        (of_ann.root / "away").rename(path)
+
+    search(of_ann.index, of_ann.root, "")
+    path = next((of_ann.root / "cur").iterdir())
+    (of_ann.root / "cur" / "9.late.host:2,S").write_text("Subject: Late\n\nThe roof.\n")
+    of_ann.meanwhile = meanwhile
+    _, spent = search(of_ann.index, of_ann.root, "")
+    assert spent.startswith("1 of ")
+    assert spent.endswith(" messages are not read yet: search again to go on.")
+    assert search(of_ann.index, of_ann.root, "")[1] == ""

@@ -10,7 +10,9 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -29,7 +31,7 @@ from servers.filesystem.answers import MOST_CHARACTERS
 from servers.sandbox import calling, confinement, kernel, protocol
 from servers.sandbox.calling import ENVIRONMENT, Job, Limits, Protection, Sandbox, protection
 from servers.sandbox.confinement import NICE
-from servers.sandbox.fork_server import MOST_FILES, MOST_SCRATCH, cleared, used
+from servers.sandbox.fork_server import MOST_FILES, MOST_SCRATCH, Child, ForkServer, cleared, used
 from servers.sandbox.protocol import MOST_DIGITS, packed
 from tests.servers.sandboxed.tasks import ATTEMPTS, FILTERED, WRITES
 
@@ -224,13 +226,12 @@ async def test_where_memory_runs_out_a_task_goes_before_the_bot(sandbox: Sandbox
 
 
 def scores(sandbox: Sandbox) -> list[str]:
-    there = children(sandbox) if sandbox._server else []
-    return [read(Path(f"/proc/{one}/oom_score_adj")).decode().strip() for one in there]
+    return [read(Path(f"/proc/{one}/oom_score_adj")).decode().strip() for one in children(sandbox)]
 
 
 @needs_seccomp
 @pytest.mark.parametrize(
-    "how", ["tcp", "udp", "unix", "kill", "trace", "mode", "leave the group", "namespace"]
+    "how", ["tcp", "udp", "unix", "kill", "trace", "mode", "leave the group", "namespace", "sibling"]
 )
 def test_a_task_that_may_start_a_program_gets_nothing_else(sandbox: Sandbox, outside: Path, how: str) -> None:
     assert tried(sandbox, how, outside, program="/bin/sh", scratch=True)
@@ -413,9 +414,78 @@ async def test_what_a_task_started_is_killed_with_it(sandbox: Sandbox) -> None:
     assert await gone(lambda: not spinning())
 
 
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only Linux gives orphans to the fork server"
+)
+async def test_what_a_killed_task_had_started_is_taken_in_and_counts_no_more(sandbox: Sandbox) -> None:
+    limits = Limits(seconds=1)
+    hangs = Job("sandboxed.start_and_hang", args={"program": "/bin/sh"}, program="/bin/sh", limits=limits)
+    waiting = asyncio.create_task(asyncio.to_thread(sandbox.call, hangs))
+    assert await gone(lambda: bool(spinning()))
+    started = [path.parent for path in spinning()]
+    assert (await waiting).stopped
+    # It takes them in while it works on the next calls, as far as they have ended by then.
+    for _ in range(100):
+        assert (await asyncio.to_thread(sandbox.call, Job("sandboxed.echo", [b"1"]))).data == b"1"
+        if not any(map(Path.exists, started)):
+            break
+    assert not any(map(Path.exists, started))
+
+
+def test_what_ends_late_of_a_killed_task_is_taken_in_without_another_call() -> None:
+    ours, theirs = socket.socketpair()
+    late = subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True)
+    server = ForkServer(theirs, "tests.servers", ended={late.pid})
+    looks = threading.Thread(target=lambda: any(no_more(server) for _ in range(50)), daemon=True)
+    with ours, theirs:
+        looks.start()
+        assert late.stdin
+        late.stdin.close()
+        looks.join(5)
+        ended = not server.ended
+    late.returncode = 0  # taken in already
+    assert ended
+
+
+class Starved(ForkServer):
+    """The system has no process left for a child of it."""
+
+    def _fork(self, *_: object) -> Child:
+        raise BlockingIOError(errno.EAGAIN, "no process left")
+
+
+@pytest.mark.parametrize(
+    ("scratch", "said"), [(True, calling.NO_ROOM), (False, calling.BUSY)], ids=["no folder", "no process"]
+)
+def test_a_task_that_cannot_begin_ends_no_other(
+    scratch: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that got no scratch folder ended the fork server, and with it the calls of everybody."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    ours, theirs = socket.socketpair()
+    sandbox, server = Sandbox("tests.servers"), Starved(theirs, "tests.servers")
+    sandbox._orders = ours
+    serving = threading.Thread(target=server.serve, daemon=True)
+    with theirs:
+        serving.start()
+        for _ in range(2):
+            result = sandbox.call(Job("sandboxed.echo", [b"1"], scratch=scratch))
+            assert (result.refused, result.begun) == (said, False)
+        sandbox.stop()
+        serving.join(10)
+    assert not server.children
+
+
+def no_more(server: ForkServer) -> bool:
+    """Whether nothing is left of what was killed, after one more step."""
+    server._step()
+    return not server.ended
+
+
 def children(sandbox: Sandbox) -> list[str]:
-    """The processes that the fork server has."""
-    assert sandbox._server
+    """The processes that the fork server has; none where it is not there yet."""
+    if not sandbox._server:
+        return []
     process = sandbox._server.pid
     return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from tests.servers.test_sandbox import children
 from tests.tools.mcp_hosts import hosting, until
 from tools.mcp.client import Host
 from tools.mcp.server_config import ServerConfig
+
+SHORT = Limits(seconds=0)
 
 
 def test_an_owner_who_asks_beside_a_busy_one_has_a_turn_at_once() -> None:
@@ -152,3 +154,40 @@ def test_a_call_without_a_turn_says_that_it_was_not_opened(
 
 def test_a_wait_for_a_turn_is_longer_than_an_ordinary_task_may_run() -> None:
     assert calling.LIMITS.seconds < calling.WAIT_SECONDS
+
+
+def in_another_thread(do: Callable[[], object]) -> None:
+    thread = threading.Thread(target=do)
+    thread.start()
+    thread.join()
+
+
+def test_the_calls_within_a_turn_wait_for_no_other_one(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def echoed() -> None:
+        said.append(sandbox.call(Job("sandboxed.echo", [b"small"])).data)
+
+    said = list[bytes]()
+    monkeypatch.setattr(calling, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(sandbox, "_turns", Turns(1, 1))
+    with sandbox.turn() as came, sandbox.turn() as again:
+        assert came
+        assert again
+        echoed()
+        echoed()
+        in_another_thread(
+            lambda: said.append(sandbox.call(Job("sandboxed.echo", limits=SHORT)).refused.encode())
+        )
+    in_another_thread(echoed)
+    echoed()
+    assert said == [b"small", b"small", calling.BUSY.encode(), b"small", b"small"]
+
+
+def test_a_turn_that_does_not_come_is_not_held(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(sandbox, "_turns", turns := Turns(1, 1))
+    with turns.queued(""):
+        with sandbox.turn() as came:
+            assert not came
+        assert sandbox.call(Job("sandboxed.echo", limits=SHORT)).refused == calling.BUSY

@@ -9,8 +9,8 @@ from tempfile import TemporaryFile
 import pytest
 from mcp import Client
 
-from gate.arguments.canonical_targets import Targets
-from gate.rules.gated_files import found_files
+from gate.arguments.declared_targets import Targets
+from gate.rules.result_targets import found_files
 from servers.document import server as document
 from servers.filesystem import disk, listing, paths
 from servers.filesystem import server as filesystem

@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
 from servers.detection import credentials as credential_rules
 from servers.detection.credentials import credentials, invented, to_hide
 from servers.detection.hits import OVERLAP, PIECE, Hit, hits
 from servers.detection.personal import personal
 from servers.filesystem import listing
+from servers.filesystem.paths import Roots
 from servers.sandbox import calling
-from servers.sandbox.calling import Limits
+from servers.sandbox.calling import Job, Limits, Result
+from servers.sandbox.portions import Portions
 from servers.security import scan, tasks
+from servers.security.models import Scan
 from tests.servers import credential_texts, papers, people
 from tests.servers.figures import FIGURES, told
 from tests.servers.test_security_tools import FOUND_SECRET, security
@@ -221,6 +225,88 @@ async def test_a_file_that_cannot_be_looked_through_in_time_hides_no_other(
         found = await ask("scan_for_pii", path=".")
     assert [one["path"] for one in found["findings"]] == ["a.txt", "c.txt"]
     assert found["skipped"] == [f"b.txt {calling.TOO_MUCH}"]
+
+
+class SlowDocuments:
+    """A sandbox that needs half a minute for each document, and stops it then; the rest is done in this process."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def clock(self) -> float:
+        return self.time
+
+    def call(self, job: Job) -> Result:
+        if job.task == "formats.text":
+            self.time += 30
+            return calling.STOPPED
+        return Result(*tasks.find(*job.blobs, **job.args))  # type: ignore[arg-type]
+
+
+def scanned(root: Path, path: str = ".", cursor: str = "", **files: str) -> Scan:
+    """A scan in this thread."""
+    for name, text in files.items():
+        (root / name.replace("_", ".")).write_text(text)
+    return scan.scan_files(Roots.at([root]), path, "personal", cursor)
+
+
+def test_a_document_that_takes_all_the_time_does_not_keep_a_scan_from_what_is_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cursor named the document, and each further call stopped at it again."""
+    sandbox = SlowDocuments()
+    monkeypatch.setattr(calling, "SANDBOX", sandbox)
+    monkeypatch.setattr(listing, "Budget", partial(listing.Budget, clock=sandbox.clock))
+    first = scanned(tmp_path, a_txt="ann@example.org", b_pdf="x", c_txt="bob@example.org")
+    assert [one.path for one in first.findings] == ["a.txt"]
+    assert first.truncated
+    assert first.skipped == ["b.pdf is broken, or takes too long to open beside others. Name it alone"]
+    second = scanned(tmp_path, cursor=first.next_cursor)
+    assert [one.path for one in second.findings] == ["c.txt"]
+    assert (second.truncated, second.skipped) == (False, [])
+    with pytest.raises(ToolError, match="no cursor"):
+        scanned(tmp_path, "a.txt", first.next_cursor)
+
+
+def test_a_scan_goes_on_with_the_first_file_that_was_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All files of a call that was not made in time were called broken, and passed by."""
+    monkeypatch.setattr(tasks, "TOGETHER", 0.0)
+    monkeypatch.setattr(calling, "SANDBOX", SlowDocuments())
+    monkeypatch.setattr(scan, "Portions", lambda job, most, _: Portions(job, most, 0.0))
+    files = {f"{name}_txt": f"{name}@example.org" for name in "abc"}
+    seen, cursor = list[str](), ""
+    for left in (True, True, False):
+        found = scanned(tmp_path, cursor=cursor, **files)
+        seen += [one.path for one in found.findings]
+        cursor = found.next_cursor
+        assert (bool(cursor), found.truncated, found.skipped) == (left, left, [])
+    assert seen == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_of_a_text_that_takes_long_the_first_findings_are_told_beside_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "BESIDE", 0.2)
+    slow = b"ann@example.org\n" + b"1234567812345670 +49 30 1234567 " * (1 << 15)
+    told, _ = tasks.find(slow, b"bob@example.org", finder="personal", most=10_000)
+    assert told["found"][1][0][0] == 1
+    assert told["partly"] == [tasks.SLOW, ""]
+    assert told["through"] == 2
+
+
+def test_a_scan_that_gets_no_turn_says_so_and_calls_no_file_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Result(refused=calling.BUSY, stopped=True, begun=False)
+    monkeypatch.setattr(SlowDocuments, "call", lambda *_: busy)
+    monkeypatch.setattr(calling, "SANDBOX", SlowDocuments())
+    found = scanned(tmp_path, a_txt="ann@example.org", b_txt="bob@example.org")
+    assert (found.skipped, found.truncated) == ([], True)
+    assert "The next file was not opened: too many files are being read just now." in found.note
+    with pytest.raises(ToolError, match=r"a\.txt was not opened: too many files"):
+        scanned(tmp_path, "a.txt")
 
 
 async def test_files_that_cannot_be_looked_into_are_counted_and_the_first_are_named(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ async def test_an_index_that_names_files_outside_says_nothing_of_them(tmp_path: 
             base.commit()
         found = await ask("ask_about_files", question="When does the lease end?")
     assert not before["sources"][0]["changed_since"]
-    assert found["sources"][0]["changed_since"], "it told that the file outside has this hash"
+    assert found["sources"] == [], "it told that the file outside is there, or has this hash"
 
 
 @pytest.mark.slow

@@ -15,16 +15,21 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from servers import ocr
 from servers.calendar import events
-from servers.data import sources
-from servers.email import mailboxes
+from servers.data import models, sources
+from servers.document.conversion import SHEETS
+from servers.email import mailboxes, threads
 from servers.email.search import Index
 from servers.email.words import Wanted
-from servers.filesystem import answers, disk, listing
+from servers.filesystem import answers, disk, listing, watch
+from servers.filesystem.models import Manifest
 from servers.filesystem.paths import Roots
 from servers.knowledge import indexing
 from servers.knowledge.taking import Texts
+from servers.meeting.minutes import Minutes
 from servers.sandbox import calling
 from servers.sandbox.calling import Sandbox
 from tests.cpu_time import within
@@ -281,3 +286,43 @@ async def test_minutes_that_are_none_are_refused_and_cost_next_to_nothing(tmp_pa
         with within(0.5, time.process_time):
             said = await gate.refused("preview_minutes", call={"source": "a.md", "destination": "d.md"})
     assert "is broken, or too much to open" in said
+
+
+LIST, MAP = [0] * 1_000, {str(number): "x" for number in range(1_000)}
+LOOK = {"number": 1, "at": "2026-03-01T12:00:00Z"}
+# What is read of a process, or of a record that others may have written, and each list and each map in it.
+WRONG: list[tuple[type[BaseModel] | TypeAdapter[Any], Any]] = [
+    (watch.Watch, {"looks": LIST}),
+    (watch.Watch, {"looks": [LOOK | {"seen": MAP}]}),
+    (watch.Watch, {"looks": [LOOK | {"seen": {name: [1, "a", "b", "c", "d"] for name in MAP}}]}),
+    (Manifest, {"files": LIST}),
+    (Manifest, {"files": [{}] * 100}),
+    *((Minutes, {name: LIST}) for name in ("attendees", "decisions", "actions")),
+    (Minutes, {"left_out": MAP}),
+    (ocr._PAGES, [{}] * 1_000),
+    (ocr._TEXTS, LIST),
+    (ocr._VALUES, [[{}] * 1_000, LIST]),
+    (ocr._ROWS, [LIST] * 1_000),
+    (SHEETS, LIST),
+    (sources._NAMES, LIST),
+    (models.Table, {"columns": [{}] * 1_000}),
+    (models.Group, {"rows": MAP, "record": dict.fromkeys(MAP, LIST), "differs": LIST}),
+    (models.Group, {"rows": [*MAP.values()]}),
+    (models.Anomaly, {"rows": [*MAP.values()], "values": [LIST] * 1_000}),
+    (models.RowsPlan, {"items": [{}] * 1_000, "tables": LIST}),
+    (models.RowsState, {"tables": LIST}),
+    *((threads.Written, {name: LIST}) for name in ("people", "questions", "decisions", "attached")),
+]
+
+
+@pytest.mark.parametrize(("kind", "given"), WRONG)
+def test_what_others_may_have_written_is_validated_no_further_than_to_its_first_error(
+    kind: type[BaseModel] | TypeAdapter[Any], given: Any
+) -> None:
+    """120,000 errors of one record were collected in one step of 0.26 s, in which nobody else was answered."""
+    of_json = kind.validate_json if isinstance(kind, TypeAdapter) else kind.model_validate_json
+    of_value = kind.validate_python if isinstance(kind, TypeAdapter) else kind.model_validate
+    for read, one in ((of_json, json.dumps(given)), (of_value, given)):
+        with pytest.raises(ValidationError) as wrong:
+            read(one)
+        assert wrong.value.error_count() <= 12  # one for each field, and for each kind that a value may be of

@@ -1,5 +1,6 @@
 """The encoding of a text is found in what people write, and what is no text counts as none."""
 
+import codecs
 import struct
 from random import Random
 
@@ -57,6 +58,26 @@ def test_what_shows_its_encoding_is_no_guess(encoding):
     data = WIDE.encode(encoding)
     found = detect(data, whole=True)
     assert (found.decoded(data), found.guess) == (WIDE, "")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1251"])
+def test_the_mark_of_utf_8_before_another_encoding_does_not_make_it_utf_8(encoding):
+    """Every letter beyond ASCII was lost, and nothing said so."""
+    text = next(text for name, text in SENTENCES if name == encoding)
+    data = codecs.BOM_UTF8 + text.encode(encoding)
+    found = detect(data, whole=True)
+    assert (found.decoded(data), found.name) == (text, encoding)
+    assert found.guess
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_what_is_not_all_as_its_mark_says_is_a_guess(encoding):
+    data = WIDE.encode(encoding)
+    damaged = data + (b"\xff" if encoding == "utf-8-sig" else b"\x00\xdc" * 3)
+    found = detect(damaged, whole=True)
+    assert found.guess == f"{encoding.removesuffix('-sig').upper()} with errors"
+    assert found.decoded(damaged).startswith(WIDE)
+    assert detect(data, whole=True).guess == ""
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

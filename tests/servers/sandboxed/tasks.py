@@ -48,6 +48,15 @@ def _thread() -> None:
     threading.Thread(target=int).start()
 
 
+def _sibling() -> None:
+    """Start a process that has the parent of this one as its own."""
+    process = libc.syscall(56 if x86 else 220, 0x8000 | signal.SIGCHLD, 0, 0, 0, 0)
+    if process == 0:
+        os._exit(0)
+    if process < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
 ATTEMPTS: dict[str, Callable[[str, int], object]] = {
     "write": lambda path, _: Path(path, "new").write_bytes(b"x"),
     "overwrite": lambda path, _: os.open(f"{path}/kept", os.O_WRONLY),
@@ -76,7 +85,9 @@ ATTEMPTS: dict[str, Callable[[str, int], object]] = {
     "trace": lambda _, process: _raw(101 if x86 else 117, 16, process, 0, 0),
     "limits": lambda _, process: resource.prlimit(process, resource.RLIMIT_NOFILE, (1, 1)),
     "namespace": lambda *_: _raw(272 if x86 else 97, 0x10000000),
+    "sibling": lambda *_: _sibling(),
     "ring": lambda *_: _raw(425, 1, 0),
+    "rules of Landlock": lambda *_: _raw(444, 0, 0, 1),
     "memory file": lambda *_: os.memfd_create("x"),
     "more files": lambda *_: [os.open("/dev/null", os.O_RDONLY) for _ in range(100)],
     "root": lambda *_: os.setuid(0),
