@@ -5,18 +5,26 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, NoReturn
 
 import httpcore2
 import httpx2
 
+from tools.name_lookups import NameLookups, TooManyLookups
+
 MAX_HEAD_BYTES = 128 * 1024  # of one answer up to its body, 1xx responses before it included
 MAX_HEAD_LINES = 2000  # a header takes 7 µs
 # Bytes that are parsed at once: 64 KiB of 1xx responses would stop the event loop for 0.1 s
 PIECE = 4096
+NEXT_ADDRESS = 2.0  # seconds after which the next address of a host is tried instead
+FOREVER = 24 * 3600.0  # seconds, where there is no limit
+MAX_ADDRESSES = 16  # of one host that are tried
+NO_ADDRESS = "the address of {} was not found: {}"
+SILENT = "{} did not answer within {:g} s"
 HEAD_TOO_LONG = (
     f"what comes before its answer is longer than {MAX_HEAD_BYTES >> 10} KiB or {MAX_HEAD_LINES:,} lines"
 )
@@ -77,25 +85,58 @@ class OwnTurns:
             await asyncio.sleep(0)
 
 
-def keep_bounds(client: httpx2.AsyncClient, turns: OwnTurns) -> None:
-    """Let the connections of this client keep to the bounds, and parse what each has read in a turn of its own.
+def keep_bounds(client: httpx2.AsyncClient, turns: OwnTurns, lookups: NameLookups) -> None:
+    """Let the connections of this client keep to the bounds, parse what each has read in a turn of its own, and look up
+    names there: all of one client have one owner.
 
     httpx2 skips 1xx responses without end and has no hook there, so its connection pools are reached by private names.
     """
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.AsyncHTTPTransport):
             pool = transport._pool
-            pool._network_backend = _Backend(pool._network_backend, turns)
+            pool._network_backend = _Backend(pool._network_backend, turns, lookups)
 
 
 class _Backend(httpcore2.AsyncNetworkBackend):
-    """The backend of a pool, with streams that count."""
+    """The backend of a pool, with streams that count, and look-ups that take no thread of the event loop's."""
 
-    def __init__(self, inner: httpcore2.AsyncNetworkBackend, turns: OwnTurns) -> None:
-        self._inner, self._turns = inner, turns
+    def __init__(self, inner: httpcore2.AsyncNetworkBackend, turns: OwnTurns, lookups: NameLookups) -> None:
+        self._inner, self._turns, self._lookups = inner, turns, lookups
 
-    async def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
-        return _Stream(await self._inner.connect_tcp(*args, **more), self._turns)
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, *args: Any, **more: Any
+    ) -> httpcore2.AsyncNetworkStream:
+        clock = asyncio.get_running_loop().time
+        end = clock() + (FOREVER if timeout is None else timeout)
+        try:
+            async with asyncio.timeout(timeout):
+                *first, last = await self._addresses(host, port)
+        except TimeoutError:
+            silent = SILENT.format(f"the name server for {host}", timeout)
+            raise httpcore2.ConnectTimeout(silent) from None
+        for one in first:  # not at once: of two that connect, one would be left open
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                seconds = min(NEXT_ADDRESS, max(0.0, end - clock()))
+                return _Stream(await self._inner.connect_tcp(one, port, seconds, *args, **more), self._turns)
+        try:
+            seconds = max(0.0, end - clock())
+            return _Stream(await self._inner.connect_tcp(last, port, seconds, *args, **more), self._turns)
+        except httpcore2.ConnectTimeout:
+            raise httpcore2.ConnectTimeout(SILENT.format(host, timeout)) from None
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        """The first addresses of this host, each once. Raises httpcore2.ConnectError."""
+        try:
+            return [str(ip_address(host))]
+        except ValueError:
+            pass
+        try:
+            found = await self._lookups.addresses("", host, port)
+        except TooManyLookups as error:
+            raise httpcore2.ConnectError(str(error)) from None
+        except (OSError, UnicodeError) as error:
+            raise httpcore2.ConnectError(NO_ADDRESS.format(host, error)) from error
+        return list(dict.fromkeys(str(entry[4][0]) for entry in found))[:MAX_ADDRESSES]
 
     async def connect_unix_socket(self, *args: Any, **more: Any) -> httpcore2.AsyncNetworkStream:
         return _Stream(await self._inner.connect_unix_socket(*args, **more), self._turns)

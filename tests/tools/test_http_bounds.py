@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from tools.http_bounds import MAX_HEAD_LINES, OwnTurns, keep_bounds, reading_head
+from tools.name_lookups import NameLookups
 
 HEADER = b"a:b\r\n"  # short, so that many are within the bytes
 
@@ -23,7 +24,7 @@ async def test_a_head_has_so_many_lines_and_no_more(lines: int, is_read: bool) -
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     async with server, httpx2.AsyncClient() as client:
-        keep_bounds(client, OwnTurns())
+        keep_bounds(client, OwnTurns(), NameLookups())
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         with reading_head() as bound:
             if is_read:
@@ -62,7 +63,7 @@ async def test_what_arrives_on_many_connections_is_given_out_in_turns_of_the_loo
 
     async def one(client: httpx2.AsyncClient) -> None:
         assert isinstance(client._transport, httpx2.AsyncHTTPTransport)
-        stream = await client._transport._pool._network_backend.connect_tcp("host", 80)
+        stream = await client._transport._pool._network_backend.connect_tcp("192.0.2.1", 80)
         assert await stream.read(10)
         read.append(turn)
 
@@ -70,7 +71,7 @@ async def test_what_arrives_on_many_connections_is_given_out_in_turns_of_the_loo
     async with httpx2.AsyncClient() as client:
         assert isinstance(client._transport, httpx2.AsyncHTTPTransport)
         client._transport._pool._network_backend = Connecting()
-        keep_bounds(client, OwnTurns())
+        keep_bounds(client, OwnTurns(), NameLookups())
         with reading_head() if is_bounded else nullcontext():
             await asyncio.gather(*(one(client) for _ in range(20)))
     counting.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,7 @@ async def test_the_first_seen_definition_is_pinned_across_restarts(tmp_path: Pat
     async with hosting(tmp_path, server, pins=pins) as host:
         await host.refresh("raw")
         assert [spec.changed for spec in host.specs()] == [False]
-    assert [(pin.tool, pin.reviewed_by) for pin in await pins.of("raw")] == [("echo", None)]
+    assert [(pin.tool, pin.reviewed_by) for pin in await pins.of("raw", {"echo"})] == [("echo", None)]
     description.write_text("two")
     async with hosting(tmp_path, server, pins=pins) as host:
         assert [spec.changed for spec in host.specs()] == [True]
@@ -153,11 +153,32 @@ async def test_a_pin_that_cannot_be_stored_is_stored_at_a_later_listing(tmp_path
 
 async def test_all_tools_count_as_changed_when_the_pins_cannot_be_read(tmp_path: Path) -> None:
     class Unavailable(InMemoryPins):
-        async def of(self, server: str) -> Sequence[Pin]:
+        async def of(self, server: str, tools: Collection[str]) -> Sequence[Pin]:
             raise OSError("the database is away")
 
     async with hosting(tmp_path, raw(only=["echo"]), pins=Unavailable()) as host:
         assert [spec.changed for spec in host.specs()] == [True]
+
+
+async def test_when_the_pins_cannot_be_read_those_of_the_last_listing_stand_for_its_own_tools_alone(
+    tmp_path: Path,
+) -> None:
+    server, away = small_server(), list[str]()
+
+    class SometimesAway(InMemoryPins):
+        async def of(self, server: str, tools: Collection[str]) -> Sequence[Pin]:
+            if away:
+                raise OSError(away[0])
+            return await super().of(server, tools)
+
+    pins = SometimesAway()
+    async with hosting(tmp_path, inproc(Trust.REVIEWED), inproc={"small": server}, pins=pins) as host:
+        away.append("the database is away")
+        await host.refresh("small")
+        assert not any(spec.changed for spec in host.specs())
+        server.add_tool(len, name="measure")  # its first definition may be pinned, and not be this one
+        await host.refresh("small")
+        assert all(spec.changed for spec in host.specs())
 
 
 def pinned(tool: str, definition: str, by: str | None = None, server: str = "small") -> InMemoryPins:
@@ -234,7 +255,7 @@ async def test_a_review_takes_effect_at_the_next_listing(tmp_path: Path) -> None
     reviewed: list[Pin] = []
 
     class ChangingPins(InMemoryPins):
-        async def of(self, server: str) -> Sequence[Pin]:
+        async def of(self, server: str, tools: Collection[str]) -> Sequence[Pin]:
             return list(reviewed)
 
     async with hosting(tmp_path, raw(only=["echo"]), pins=ChangingPins()) as host:

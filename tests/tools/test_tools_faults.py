@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -216,6 +217,7 @@ async def test_a_server_is_ended_however_often_the_waiting_for_its_exit_is_cance
     await until(lambda: said(holders) == b"", 5)  # nobody has it open
     os.close(holders)
     assert asyncio.all_tasks() == before
+    await until(lambda: not any("waitpid" in one.name for one in threading.enumerate()), 5)  # it is taken in
 
 
 def said(pipe: int) -> bytes | None:

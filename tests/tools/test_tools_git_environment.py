@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gate.rules.diffs import differing_files
 from tests.foreign.conftest import WHO, git
-from tools.mcp.git_environment import COUNT, with_safe_git
+from tools.mcp.git_environment import COUNT, USUAL_NAMES, with_safe_git
 from tools.mcp.server_config import ServerConfig
 from tools.mcp.transport import Connector
 
@@ -31,7 +32,23 @@ def test_an_operators_own_settings_are_kept_before_ours() -> None:
         "safe.bareRepository": "explicit",
         "core.fsmonitor": "false",
         "core.hooksPath": "/dev/null",
+        **USUAL_NAMES,
     }
+
+
+@needs_git
+@pytest.mark.parametrize("setting", ["diff.noprefix", "diff.mnemonicPrefix"])
+def test_a_difference_names_its_files_in_the_usual_way(tmp_path: Path, setting: str) -> None:
+    """With `diff.noprefix`, `b/pay.csv` was taken for `pay.csv`, so that a rule on the folder did not hold."""
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main", ".")
+    git(tmp_path, "config", setting, "true")
+    (tmp_path / "b").mkdir()
+    for text in "12":
+        (tmp_path / "b/pay.csv").write_text(text)
+        git(tmp_path, "add", "--intent-to-add", "b/pay.csv")
+    env = with_safe_git(os.environ, "server-git")
+    told = subprocess.run(["git", "diff"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert differing_files(told.stdout) == ("b/pay.csv",)
 
 
 def test_what_an_operator_has_set_is_not_set_again() -> None:

@@ -35,7 +35,7 @@ from tests.tools.transport_fakes import MemoryTransport, RecordedThrottle
 from tools.mcp import rare_warnings
 from tools.mcp.child_output import ChildOutput
 from tools.mcp.http_client import WatchedClient
-from tools.mcp.limits import MAX_PART_VALUES, MAX_PARTS, TOO_MANY_PARTS, LoopTime
+from tools.mcp.limits import MAX_LINE, MAX_PART_VALUES, MAX_PARTS, MAX_TOOLS, TOO_MANY_PARTS, LoopTime
 from tools.mcp.rare_warnings import RareWarnings
 from tools.mcp.results import classify_error, to_answer
 from tools.mcp.server_config import ServerConfig
@@ -202,7 +202,7 @@ def test_the_text_of_a_validation_error_says_the_first_of_few_and_the_number_of_
 async def test_an_answer_with_too_many_parts_is_too_long(tmp_path: Path) -> None:
     """The stall check of the suite fails this test where the loop blocks."""
     for part in ({"type": "text", "text": ""}, {"type": "text", "text": 1}):
-        async with hosting(tmp_path, raw(part=part, parts=24_000)) as host:
+        async with hosting(tmp_path, raw(part=part, parts=14_000)) as host:
             with pytest.raises(AnswerTooLong, match="can have 500 parts") as caught:
                 await host.call("raw", "flood", b"{}", 20)
             assert str(caught.value) == f"the answer of raw is too long to be read ({TOO_MANY_PARTS})"
@@ -543,3 +543,15 @@ async def test_a_server_is_charged_for_what_its_lines_take_to_read() -> None:
 
 async def test_a_server_is_charged_for_a_line_that_does_not_end() -> None:
     assert await charged(*[b"x" * 65_536] * 100) > 0.02
+
+
+def test_of_tools_that_are_left_out_a_bounded_number_of_short_reasons_is_kept() -> None:
+    """378 reasons with names of 98,000 characters took 160 MB."""
+    transport = WatchedTransport(None, lambda: None, version=VERSION)  # type: ignore[arg-type]
+    wrong = {"type": "object", "properties": {"k" * 98_000: 5}}
+    for page in range(3):
+        tools = [{"name": f"t{page}-{number}", "inputSchema": wrong} for number in range(MAX_TOOLS)]
+        answer = JSONRPCResponse(jsonrpc="2.0", id=page, result={"tools": tools})
+        transport.inspect(SessionMessage(answer))
+    assert len(transport.rejected) == MAX_TOOLS
+    assert max(map(len, transport.rejected.values())) <= MAX_LINE

@@ -199,6 +199,8 @@ SCHEMAS = st.recursive(
             {"enum": ["a", "b"]},
             {"const": "a"},
             {"type": "string", "minLength": 1, "maxLength": 2},
+            {"pattern": "^(a|[0-9a-f]{3})$"},
+            {"anyOf": [{"type": "string", "pattern": "^b+$"}, {"type": "null"}]},
             {"$ref": "#/$defs/x"},
             {"pattern": "^a"},
         ]
@@ -243,6 +245,10 @@ def test_a_large_table_is_validated_completely() -> None:
     schema = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
     rows: list[dict[str, Any]] = [{"id": n, "name": f"row {random.random()}"} for n in range(1500)]
     assert problems(schema, {"rows": rows}) == ()
+    hashed = {"anyOf": [{"pattern": "^(absent|[0-9a-f]{64})$", "type": "string"}, {"type": "null"}]}
+    bound = {**schema, "properties": {**schema["properties"], "expected": hashed}}
+    assert problems(bound, {"rows": rows, "expected": "absent"}) == ()
+    assert problems(bound, {"rows": rows, "expected": "other"}) != ()
     rows[700]["id"] = "x"
     (problem,) = problems(schema, {"rows": rows})
     assert problem.unsure or problem.path == ("rows", 700, "id")

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from gate.arguments.canonical_targets import with_resolved_paths
+from gate.arguments.declared_targets import with_resolved_paths
 from gate.rules.action import CallClass, Json, Risk, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.gated_files import found_files
+from gate.rules.git_status import staged_files, to_be_committed
 from gate.rules.policy import Policy, Rule, decide
+from gate.rules.result_targets import found_files
 from gate.rules.tool import Hints, Recipe, ToolSpec, Trust
 from tools.mcp.schema import problems
 from tools.recipes.check import (
@@ -175,7 +176,8 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
     told = STAGED.format(path)
     for name, plain in (("git_commit", CallClass.WRITE), ("git_reset", CallClass.DESTRUCTIVE)):
         known = recipe("server-git", name)
-        targets = with_resolved_paths(known.targets, {}, {"staged": {"text": told, "error": False}})
+        capture = {"staged": {"text": told, "error": False}, "status": {"text": "On branch main\n"}}
+        targets = with_resolved_paths(known.targets, {}, capture)
         spec = ToolSpec(
             "s",
             name,
@@ -197,6 +199,36 @@ def test_a_secret_file_that_is_staged_is_typed_for_and_its_content_is_given_by_n
         assert found_files(targets, {}, None, commit + told if name == "git_show" else told) == (path,)
 
 
+STATUS = """Repository status:
+On branch main
+Changes to be committed:
+  (use "git restore --staged <file>..." to unstage)
+\tnew file:   a b.md
+\tmodified:   vendor/lib
+\trenamed:    old.md -> "hr/\\303\\244.md"
+
+Changes not staged for commit:
+\tmodified:   other.md
+"""
+
+
+def test_what_a_difference_leaves_out_of_what_is_staged_is_known_by_the_status() -> None:
+    assert staged_files(STATUS) == (
+        "a b.md",
+        "vendor/lib",
+        'old.md -> "hr/\\303\\244.md"',
+        "old.md",
+        "hr/ä.md",
+    )
+    assert "other.md" not in to_be_committed(STATUS)
+    assert to_be_committed("Repository status:\nOn branch main\nnothing to commit\n") == ""
+    for name in ("git_commit", "git_reset"):
+        capture = {"staged": {"text": "Staged changes:\n"}, "status": {"text": STATUS}}
+        targets = with_resolved_paths(recipe("server-git", name).targets, {"repo_path": "/r"}, capture)
+        assert targets
+        assert "r/vendor/lib" in targets.resolved_to or "vendor/lib" in targets.resolved_to
+
+
 @pytest.mark.parametrize(
     "entry", "./|.|src|src/|a.md|app/[id]/page.tsx|[id].ts|[...a]/[[...b]]|a-b.md|a b.md".split("|")
 )
@@ -216,7 +248,17 @@ ELSEWHERE = ["../srv/prod", "~/../srv/prod", "~root/prod", "./srv/prod", ".", ""
 
 
 @pytest.mark.parametrize(
-    "path", [*ELSEWHERE, "$HOME/../srv/prod", "/srv/${EMPTY}prod", "/srv/$X/prod", "/%X%"]
+    "path",
+    [
+        *ELSEWHERE,
+        "$HOME/../srv/prod",
+        "/srv/${EMPTY}prod",
+        "/srv/$X/prod",
+        "/%X%",
+        "/srv/../proc/self/root/srv/web",
+        "/./proc/self/root/srv/web",
+        f"{'/' * 30}proc/self/root/srv/web",
+    ],
 )
 def test_git_is_given_a_repository_by_a_phrase_where_its_path_leads_elsewhere(path: str) -> None:
     others: dict[str, Json] = {"files": ["a.md"], "branch_name": "b"}

@@ -12,10 +12,10 @@ import pytest
 from bot.wiring import SystemClock
 from gate.actions.gated_results import MadeCall, without_gated_files
 from gate.actions.preview import policy_decision
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.gated_files import MOST_SOUGHT, not_asked_by_word
+from gate.rules.asked_names import MOST_SOUGHT, not_asked_by_word
 from gate.rules.judging_turns import JudgingTurns
 from gate.rules.policy import Policy, Rule
 from gate.rules.previews import way_back

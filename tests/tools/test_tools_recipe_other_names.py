@@ -39,6 +39,16 @@ def test_a_rule_about_a_page_of_notion_holds_for_it_under_any_argument(
     assert not holds("notion-mcp-server", tool, args, rule(**{name: {"const": UUID[::-1]}}))
 
 
+@pytest.mark.parametrize("name", ["page_id", "block_id", "database_id"])
+@pytest.mark.parametrize(("tool", "args"), SAME_ID)
+def test_a_rule_about_a_parent_of_notion_holds_for_it_under_any_argument(
+    tool: str, args: dict[str, Json], name: str
+) -> None:
+    for said, yes in ((UUID, True), (UUID[::-1], False)):
+        about: Json = {"type": "object", "required": [name], "properties": {name: {"const": said}}}
+        assert holds("notion-mcp-server", tool, args, rule(parent=about)) is yes
+
+
 @pytest.mark.parametrize(
     ("tool", "args", "name"),
     [

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from gate.arguments.canonical_targets import Targets, with_canonical_paths, with_resolved_paths
+from gate.arguments.canonical_paths import with_canonical_paths
+from gate.arguments.declared_targets import Targets, with_resolved_paths
 from gate.arguments.tool_names import only_reads
 from gate.rules.action import CallClass, Json, Verdict
 from gate.rules.always_gated import ALWAYS
-from gate.rules.gated_files import file_readers, found_files, gated_files
+from gate.rules.gated_files import file_readers, gated_files
 from gate.rules.policy import Policy, Rule, decide
+from gate.rules.result_targets import found_files
 from gate.rules.templates import TemplateError
 from gate.rules.tool import ToolSpec, Trust
 from servers.tool_metadata import META
@@ -278,7 +280,8 @@ def test_what_is_staged_in_a_secret_folder_is_not_on_a_card(tool: str, folder: s
     spec = next(one for one in specs("server-git") if one.name == tool)
     for path, secret in ((f"/home/ann/{folder}", True), ("/home/ann/app", False)):
         args: dict[str, Json] = {"repo_path": path, "message": "m"}
-        told = with_resolved_paths(spec.recipe.targets, args, {"staged": {"text": diff(name)}})
+        capture = {"staged": {"text": diff(name)}, "status": {"text": "On branch main\n"}}
+        told = with_resolved_paths(spec.recipe.targets, args, capture)
         assert told
         looked = replace(spec, recipe=replace(spec.recipe, targets=told))
         assert decide(POLICY, looked, args, "C1", matches).secret is secret

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from gate.rules.checks_in_a_row import checked_in_a_row
+from gate.rules.checks_in_a_row import STEPS, checked_in_a_row, steps_for_one
+from gate.rules.close_names import close_matches
 from tests.cpu_time import seconds
 from tools.mcp.limits import ListingSize
 from tools.mcp.schema import MAX_REFERENCE, MAX_SENTENCE, TOO_COMPLEX, problems, schema_error
 
+DRAFT_3 = "http://json-schema.org/draft-03/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 FLOATS = {"l": [1.5] * 52_000}  # 260 kB
 
@@ -172,3 +174,32 @@ def test_checks_in_a_row_of_ordinary_arguments_all_come_to_an_end() -> None:
     schema = {"type": "object", "properties": {f"p{n}": {"type": ["string", "null"]} for n in range(100)}}
     with checked_in_a_row():
         assert not any(problems(schema, {f"p{n}": "x" for n in range(100)}) for _ in range(100))
+
+
+def test_a_check_with_no_steps_left_looks_at_nothing() -> None:
+    with checked_in_a_row(0):
+        assert problems({"title": "anything"}, {})[0].text == TOO_COMPLEX
+        assert close_matches("titel", ["title"]) == []
+    assert close_matches("titel", ["title"]) == ["title"]
+
+
+def test_comparing_names_and_going_through_a_schema_take_steps_of_a_row() -> None:
+    with checked_in_a_row():
+        close_matches("ab" * 32, ["ba" * 32] * 60)
+        assert steps_for_one(STEPS) < STEPS - 150
+    parts = {"$schema": DRAFT_3, "type": "object", "definitions": {f"{n:x}": {} for n in range(4_990)}}
+    with checked_in_a_row():
+        assert problems(parts, [])
+        assert steps_for_one(STEPS) < STEPS - 500
+
+
+def test_rows_within_rows_have_their_own_steps_and_take_them_from_those_around() -> None:
+    with checked_in_a_row(100):
+        with checked_in_a_row(60):
+            assert steps_for_one(1_000) == 60
+            close_matches("ab" * 32, ["ba" * 32] * 10)
+            left = steps_for_one(1_000)
+            assert left < 60
+        assert steps_for_one(1_000) == 40 + left
+        with checked_in_a_row(1_000):
+            assert steps_for_one(1_000) == 40 + left

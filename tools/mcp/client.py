@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,8 +42,8 @@ CANCEL_SECONDS = 1.0  # beyond the limit, in which the SDK may send the cancella
 class PinStore(Protocol):
     """Stores the definitions of tools as they were first seen, or reviewed."""
 
-    async def of(self, server: str) -> Sequence[Pin]:
-        """The current pins of one server."""
+    async def of(self, server: str, tools: Collection[str]) -> Sequence[Pin]:
+        """The current pins of these tools of one server."""
 
     async def first_seen(self, server: str, definitions: Mapping[str, str]) -> None:
         """Pin the definitions of tools that are not pinned. An existing pin is kept."""
@@ -55,8 +55,8 @@ class InMemoryPins:
     def __init__(self, pins: Iterable[Pin] = ()) -> None:
         self._pins = {(pin.server, pin.tool): pin for pin in pins}
 
-    async def of(self, server: str) -> Sequence[Pin]:
-        return [pin for pin in self._pins.values() if pin.server == server]
+    async def of(self, server: str, tools: Collection[str]) -> Sequence[Pin]:
+        return [pin for pin in self._pins.values() if pin.server == server and pin.tool in tools]
 
     async def first_seen(self, server: str, definitions: Mapping[str, str]) -> None:
         for tool, definition in definitions.items():
@@ -330,7 +330,7 @@ class Host:
 
     async def _publish(self, config: ServerConfig, listing: Listing) -> None:
         """Rebuild the catalogue if the listing or the pins changed, and pin new tools."""
-        pins = await self._pins_of(config)
+        pins = await self._pins_of(config, {tool.name for tool in listing.tools})
         if self._listings.get(config.name) != (listing, pins):
             catalogue = await self._builder.built(config, listing, pins)
             self._catalogues[config.name], self._listings[config.name] = catalogue, (listing, pins)
@@ -342,15 +342,17 @@ class Host:
             except Exception:  # the store cannot be reached: the next listing tries again
                 log.exception("what %s offers could not be pinned", config.name)
 
-    async def _pins_of(self, config: ServerConfig) -> Pins | None:
-        """The pins of a server by tool; those of the last listing when the store fails, None when there was none."""
+    async def _pins_of(self, config: ServerConfig, tools: Set[str]) -> Pins | None:
+        """The pins of these tools of a server, by name. When the store fails, those of the last listing; None when that
+        had not all of these tools: what was pinned of the others is not known."""
         if config.is_bundled:
             return {}
         try:
-            return {pin.tool: pin for pin in await self._options.pins.of(config.name)}
+            return {pin.tool: pin for pin in await self._options.pins.of(config.name, tools)}
         except Exception:
             log.exception("the pins of %s could not be read", config.name)
-            return self._listings.get(config.name, (None, None))[1]
+            last, pins = self._listings.get(config.name, (None, None))
+            return pins if last and tools <= {tool.name for tool in last.tools} else None
 
 
 async def _within(

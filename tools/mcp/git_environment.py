@@ -13,6 +13,16 @@ ALL = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}  # of any s
 GIT_RECIPES = "server-git"
 # A status runs a hook of its own. Before a commit this server looks for hooks by itself, and runs them.
 NO_HOOKS = {"core.hooksPath": "/dev/null"}
+# Differences are as rules know them, whatever the user of the server prefers to see.
+USUAL_NAMES = {
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.srcPrefix": "a/",
+    "diff.dstPrefix": "b/",
+    "diff.submodule": "short",
+    "diff.suppressBlankEmpty": "false",
+    "color.ui": "false",
+}
 
 
 def with_safe_git(env: Mapping[str, str], recipes: str) -> dict[str, str]:
@@ -23,7 +33,7 @@ def with_safe_git(env: Mapping[str, str], recipes: str) -> dict[str, str]:
         return dict(env)  # git refuses to run with it
     counted = (f"GIT_CONFIG_KEY_{number}" for number in range(min(count, len(env))))  # git reads no others
     own = {env[name].lower() for name in counted if name in env}
-    settings = ALL | (NO_HOOKS if recipes == GIT_RECIPES else {})
+    settings = ALL | (NO_HOOKS | USUAL_NAMES if recipes == GIT_RECIPES else {})
     added = [(key, value) for key, value in settings.items() if key.lower() not in own]
     result = dict(env)
     for number, (key, value) in enumerate(added, count):

@@ -16,6 +16,7 @@ from gate.rules.tool import ServerUnavailable
 from tools.http_bounds import OwnTurns, keep_bounds, reading_head
 from tools.mcp.limits import GET_GAP, PER_CHUNK, PER_REQUEST, TOO_LONG, LoopTime, ParseThrottle, parse_seconds
 from tools.mcp.session import CURRENT_CALL, CallTrace
+from tools.name_lookups import NameLookups
 
 REJECTING_STATUSES = {401, 403, 404, 405, 429}  # an HTTP server sends these before it reads the message
 CALL_EXTENSION = "countersign.call"
@@ -33,13 +34,16 @@ class WatchedClient(httpx2.AsyncClient):
     """An HTTP client that records on the current call why a request did not reach the tool, and waits before it asks
     for a stream again.
 
-    The SDK keeps neither the status code nor the reason why a connection failed.
+    The SDK keeps neither the status code nor the reason why a connection failed. `lookups`: those of all clients of
+    this server.
     """
 
-    def __init__(self, *, get_gap: float = GET_GAP, **settings: Any) -> None:
+    def __init__(
+        self, *, get_gap: float = GET_GAP, lookups: NameLookups | None = None, **settings: Any
+    ) -> None:
         super().__init__(cookies=_NoCookies(), **settings)
         self._turns = OwnTurns()
-        keep_bounds(self, self._turns)
+        keep_bounds(self, self._turns, lookups or NameLookups())
         self._throttle = (
             ParseThrottle()
         )  # one for all responses and streams of the server, and for asking for these

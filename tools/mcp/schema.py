@@ -51,6 +51,7 @@ Path = tuple[str | int, ...]
 MOST_JUDGED = 2_000  # schemas whose verdicts are kept: two of each tool of two servers at most
 MAX_PROBLEMS = 20  # problems reported at once
 MAX_COMPARED = 3  # of these that are names nobody knows, compared with those that are known: 16 ms each
+CRAWLED_PER_STEP = 8  # parts of a schema that are gone through for its anchors, of steps in a row
 MAX_REFERENCE = 300  # characters: jsonschema reads all of it each time that it is come upon
 IDENTIFIERS = ("$id", "id", "$anchor", "$dynamicAnchor")
 MAX_SENTENCE = 1_000  # characters of a problem: the names in it are the schema's
@@ -179,7 +180,9 @@ def problems(schema: Mapping[str, Json], value: Json) -> tuple[Problem, ...]:
     that could take too long is left to the server, which checks its arguments too (tools/mcp/pattern_reading.py).
     """
     steps = steps_for_one(SCHEMA_STEPS)
-    if steps and certainly_valid(schema, value):
+    if not steps:
+        return _unsure(TOO_COMPLEX)
+    if certainly_valid(schema, value):
         return ()
     left = [steps]
     with counting(left, 1 + len(json.dumps(value, default=str)) // CHARS_PER_STEP):
@@ -302,6 +305,7 @@ def _validator(schema: Mapping[str, Json]) -> Validator:
     resource = Resource.from_contents(schema, default_specification=DRAFT202012)
     where = resource.id() or ""
     # Gone through once: else the whole schema is searched for each reference to an anchor.
+    count_steps(sum(1 for _ in _subschemas(schema)) // CRAWLED_PER_STEP)
     known: Registry[Any] = Registry[Any]().with_resource(where, resource).crawl()
     return _bounded_class(draft)(schema, registry=known, _resolver=known.resolver(where))
 

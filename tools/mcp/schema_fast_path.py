@@ -190,6 +190,15 @@ class _FastCheck:
     def _maxLength(self, expected: int, value: Any, schema: dict[str, Any], depth: int) -> bool:
         return not isinstance(value, str) or len(value) <= expected
 
+    def _pattern(self, expected: str, value: Any, schema: dict[str, Any], depth: int) -> bool:
+        if not isinstance(value, str):
+            return True
+        self.steps_left -= FAST_PER_STEP * (compile_steps(expected) + search_steps(expected, value))
+        found = matches(expected, value) if self.steps_left >= 0 else None
+        if found is None:
+            raise _Undecided
+        return found
+
     def _minItems(self, expected: int, value: Any, schema: dict[str, Any], depth: int) -> bool:
         return not isinstance(value, list) or len(value) >= expected
 

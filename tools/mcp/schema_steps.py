@@ -20,6 +20,7 @@ SCHEMAS_PER_STEP = 2  # made for a member in that time, although they may say no
 COMPARED_PER_STEP = 20  # values at any depth
 CHARS_PER_VALUE = 100  # of a text that is compared, in the time of one value
 PAIRS_PER_STEP = 300  # of members: jsonschema looks up each in a list of the evaluated ones
+REFERENCE = 2  # steps more than other keywords that a reference takes: what it leads to is looked up
 REFERENCE_PER_STEP = 50  # characters of a reference that are followed
 # Keywords that go over all members of a value, whatever they ask of each.
 WALKING = frozenset(
@@ -78,7 +79,7 @@ def spend_for(keyword: str, expected: Any, instance: Any) -> None:
 
 
 def _reference_steps(reference: Any) -> int:
-    return len(reference) // REFERENCE_PER_STEP if isinstance(reference, str) else 0
+    return REFERENCE + len(reference) // REFERENCE_PER_STEP if isinstance(reference, str) else 0
 
 
 @contextmanager

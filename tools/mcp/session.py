@@ -40,7 +40,7 @@ from tools.mcp.limits import (
     ListingSize,
     ParseThrottle,
     Slot,
-    first_error,
+    error_line,
 )
 from tools.mcp.rare_warnings import RareWarnings
 
@@ -229,17 +229,21 @@ class WatchedTransport:
         name = tool.get("name") if isinstance(tool, dict) else None
         name = name[:MAX_NAME] if isinstance(name, str) and name else "a tool without a name"
         if why := self.listing_size.too_large_with(tool):
-            self.rejected[name] = why
-            return False
+            return self._reject(name, why)
         page = {"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         why = _invalid(partial(Tool.model_validate, tool, by_name=False)) or _invalid(
             partial(methods.validate_server_result, "tools/list", self.version, page)
         )
         if why:
-            self.rejected[name] = why.removeprefix("tools.")
-            return False
+            return self._reject(name, why.removeprefix("tools."))
         self.listed_names.add(name)
         return True
+
+    def _reject(self, name: str, why: str) -> bool:
+        """Leave out a tool, and record why, as far as a listing may have tools."""
+        if len(self.rejected) < MAX_TOOLS:
+            self.rejected[name] = why
+        return False
 
 
 def _invalid(validate: Callable[[], object]) -> str:
@@ -249,7 +253,7 @@ def _invalid(validate: Callable[[], object]) -> str:
     except KeyError:
         return ""
     except ValidationError as error:
-        return first_error(error)
+        return error_line(error)
     return ""
 
 

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from tools.mcp.server_config import HTTP, STDIO, ServerConfig
 from tools.mcp.server_requests import Sampling
 from tools.mcp.session import ELICITATION_METHOD, SAMPLING_METHOD, WatchedTransport
 from tools.mcp.stdio import ErrorLog, stdio
+from tools.name_lookups import NameLookups
 
 CLIENT_INFO = Implementation(name="countersign", version="0.1.0")
 CONNECT_SECONDS = 15.0
@@ -53,6 +54,7 @@ class Connector:
     inproc: MCPServer | None = None
     sampling: Sampling | None = None  # None: the capability is not announced
     elicitation: ElicitationFnT | None = None  # answers what the server asks; None: it is not declared
+    lookups: NameLookups = field(default_factory=NameLookups)  # those of ended connections as well
 
     @asynccontextmanager
     async def __call__(
@@ -104,6 +106,7 @@ class Connector:
                 headers={"Accept-Encoding": "identity", **config.headers},
                 timeout=httpx2.Timeout(CONNECT_SECONDS, read=read_seconds),
                 verify=await asyncio.to_thread(_trusted),
+                lookups=self.lookups,
             )
             await stack.enter_async_context(http)
             return sdk_http.streamable_http_client(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from gate.arguments.canonical_targets import with_canonical_paths
+from gate.arguments.canonical_paths import with_canonical_paths
 from gate.rules.action import Action, Json
 from gate.rules.grants import repeats_call
 from gate.rules.planner_port import (
@@ -28,6 +28,7 @@ from gate.rules.task import Instruction, Step
 from tools.model.model_port import load_memo
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
 from tools.model.prompt import Fence, Shortener
+from tools.model.told_arguments import SHORT, ToldArguments, beginning
 from tools.model.toolset import Toolset
 
 CODE = "The code is {code}. Blocks without it are none."
@@ -51,7 +52,13 @@ class PromptInputs:
     tools: Toolset
     fence: Fence
     plan_tools: str = ""  # the tools that a plan may use, as text
-    repeating: dict[str, bool] = field(default_factory=dict)  # whether an answer repeats its call, by both
+    # Whether an answer repeats its call, by both, and how many characters these have
+    repeating: dict[str, tuple[bool, int]] = field(default_factory=dict)
+    told: ToldArguments = field(default_factory=ToldArguments)
+    # Arguments without those that are bound, by the tool and the id of all of them, which are kept
+    unbound: dict[tuple[str, int], tuple[Mapping[str, Json], Mapping[str, Json]]] = field(
+        default_factory=dict
+    )
 
 
 async def interrupted(brief: PlannerContext) -> bool:
@@ -75,6 +82,21 @@ def first_message(inputs: PromptInputs, shorten: Shortener) -> str:
     ]
     parts += _task_parts(inputs, shorten)
     return "\n\n".join(parts)
+
+
+def told_args(inputs: PromptInputs) -> Iterator[Mapping[str, Json]]:
+    """The arguments of calls that are told as data, the newest first."""
+    for place, turn in enumerate((inputs.turn, *reversed(_newest(inputs.brief.earlier)))):
+        for call, result in (pair for e in reversed(turn.exchanges) for pair in reversed([*call_results(e)])):
+            if result.args is not None:
+                yield without_bound(inputs, replace(call, args=result.args))
+            if place and not _is_hidden(result):
+                yield call.args
+
+
+def _is_hidden(result: CallReport) -> bool:
+    """Whether the arguments of a call are for one person alone."""
+    return result.private or result.status == WITHHELD
 
 
 def _newest(earlier: Sequence[Turn]) -> Sequence[Turn]:
@@ -175,12 +197,16 @@ def _tells_nothing_new(inputs: PromptInputs, step: Step, result: str) -> bool:
     return known and repeats and not step.note and step.origin is None
 
 
-def without_bound(inputs: PromptInputs, call: Call) -> dict[str, Json]:
+def without_bound(inputs: PromptInputs, call: Call) -> Mapping[str, Json]:
     """The arguments of a call without those that its recipe fills in, which may hold what was read for it."""
     tool = inputs.tools.find(call.server, call.tool)
-    return {
-        key: value for key, value in call.args.items() if tool is None or key not in tool.spec.recipe.bind
-    }
+    if tool is None or not tool.spec.recipe.bind.keys() & call.args.keys():
+        return call.args
+    key, bound = (tool.name, id(call.args)), tool.spec.recipe.bind
+    if key not in inputs.unbound:
+        args = {name: value for name, value in call.args.items() if name not in bound}
+        inputs.unbound[key] = call.args, args
+    return inputs.unbound[key][1]
 
 
 def _repeats(inputs: PromptInputs, call: Call, text: str) -> bool:
@@ -192,13 +218,14 @@ def _repeats(inputs: PromptInputs, call: Call, text: str) -> bool:
     if tool is None:
         return False
     args, known = without_bound(inputs, call), inputs.repeating
-    key = f"{tool.name} {_as_json(args)} {text}"
+    said = beginning(args, SHORT)
+    key = f"{tool.name} {said if len(said) <= SHORT else id(args)} {text}"
     if key not in known:
-        if len(text) > MOST_OF_ONE or sum(map(len, known)) > MOST_OF_ALL:
+        if len(text) > MOST_OF_ONE or sum(size for _, size in known.values()) > MOST_OF_ALL:
             return False
-        targets = tool.spec.recipe.targets
-        known[key] = repeats_call(tool.spec, with_canonical_paths(targets, args), text)
-    return known[key]
+        repeats = repeats_call(tool.spec, with_canonical_paths(tool.spec.recipe.targets, args), text)
+        known[key] = repeats, len(key) + len(_as_json(args))
+    return known[key][0]
 
 
 def result_of_call(inputs: PromptInputs, call: Call, result: CallReport, shorten: Shortener) -> str:
@@ -208,7 +235,7 @@ def result_of_call(inputs: PromptInputs, call: Call, result: CallReport, shorten
         known = inputs.tools.find(call.server, call.tool) is not None
         editor = result.edited_by if known else ""  # else nobody knows which of them were filled in
         result = replace(result, args=without_bound(inputs, call), edited_by=editor)
-    repeats = _repeats(inputs, call, result.text)
+    repeats = bool(result.text) and _repeats(inputs, call, result.text)
     return call_result_text(result, inputs.turn.requester, inputs.fence, shorten, repeats)
 
 
@@ -239,9 +266,8 @@ def _earlier_turn(inputs: PromptInputs, earlier: Turn, shorten: Shortener) -> It
         # A planner that keeps no memo may have put into its reply what it read.
         said = fence.own_data if own and exchange.memo else fence.data
         for call, result in call_results(exchange):
-            hidden = result.private or result.status == WITHHELD
-            args = NOT_TOLD if hidden else _as_json(dict(call.args))
-            head = said(f"call of {call.server}.{call.tool} then", shorten(args))
+            args = shorten(NOT_TOLD) if _is_hidden(result) else shorten.args(call.args)
+            head = said(f"call of {call.server}.{call.tool} then", args)
             yield f"{head}\n{result_of_call(inputs, call, result, shorten)}"
         response = _reply_text(exchange, own)
         if response:

@@ -12,7 +12,7 @@ from gate.rules.action import Action
 from gate.rules.canonical_json import stored_args
 from gate.rules.planner_port import Call, CallReport, CancelPending, Exchange, ListPending, Propose, Say
 from gate.rules.task import Instruction
-from tools.model.context import PromptInputs, first_message, result_of_call, speaker, without_bound
+from tools.model.context import PromptInputs, first_message, result_of_call, speaker, told_args, without_bound
 from tools.model.model_port import (
     AssistantMessage,
     Memo,
@@ -25,6 +25,7 @@ from tools.model.model_port import (
 )
 from tools.model.outcomes import call_result_text, call_results, unseen_instructions
 from tools.model.prompt import Shortener
+from tools.model.told_arguments import beginning
 
 SURPLUS = (
     "status: refused. There were too many calls: this one and those after it, {count:,} in all, did not run."
@@ -42,9 +43,11 @@ def conversation(
     Only data is shortened, the oldest first. The requester's words, decisions, calls, their outcomes and what is
     pending are never left out.
     """
-    without_data = Shortener(sys.maxsize)
+    inputs.told.write(told_args(inputs), characters)
+    without_data = Shortener(sys.maxsize, inputs.told)
     rest = sum(map(_size, _all_messages(inputs, new_messages, without_data)))
-    return _all_messages(inputs, new_messages, Shortener(_left_out(without_data.saved, characters - rest)))
+    left_out = _left_out(without_data.saved, characters - rest)
+    return _all_messages(inputs, new_messages, Shortener(left_out, inputs.told))
 
 
 def _all_messages(
@@ -144,7 +147,7 @@ def _pending_line(inputs: PromptInputs, action: Action) -> str:
     if action.private or not own or inputs.tools.find(action.server, action.tool) is None:
         return f"{action.id}: {action.name}"
     args = without_bound(inputs, Call(action.server, action.tool, stored_args(action.args)))
-    return f"{action.id}: {action.name} {json.dumps(args, ensure_ascii=False)[:MAX_PENDING]}"
+    return f"{action.id}: {action.name} {beginning(args, MAX_PENDING)[:MAX_PENDING]}"
 
 
 def _instructions(inputs: PromptInputs, instructions: Sequence[Instruction]) -> Iterator[Message]:

@@ -82,7 +82,7 @@ def call_result_text(
         who = f"<@{result.edited_by}>" if result.edited_by else "a person"
         lines.append(f"Edited by {who} before it was decided. The arguments were, in the end:")
         block = fence.own_data if result.edited_by == requester else fence.data
-        lines.append(block("arguments after the edit", shorten(json.dumps(result.args, ensure_ascii=False))))
+        lines.append(block("arguments after the edit", shorten.args(result.args)))
     if result.by and (result.args is None or result.edited_by):
         lines.append(f"Decided by <@{result.by}>.")
     if result.text and result.status in REFUSALS and result.author == requester:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections.abc import Mapping
 
-from gate.rules.planner_port import MAX_TOLD, Mode, as_told
+from gate.rules.action import Json
+from gate.rules.planner_port import Mode, as_told
 from gate.rules.settings import Switches
+from tools.model.told_arguments import SHORT, ToldArguments
 
 BLOCK_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:words|data)\b)", re.IGNORECASE)
 LABEL_CHARACTER = re.compile(r"[^\w.@: #/-]")
@@ -127,15 +130,21 @@ class Fence:
 
 class Shortener:
     """Shortens data: the `oldest` pieces to a note of their length, the others to MAX_TOLD characters. `saved`: how
-    many characters each piece that was seen has more than such a note, 0 where it is too short for one."""
+    many characters each piece that was seen has more than such a note, 0 where it is too short for one. `told`: what is
+    told of arguments."""
 
-    def __init__(self, oldest: int = 0) -> None:
+    def __init__(self, oldest: int = 0, told: ToldArguments | None = None) -> None:
         self.oldest = oldest
+        self.told = told or ToldArguments()
         self.saved: list[int] = []
 
     def __call__(self, text: str) -> str:
         note = f"(left out to save room: {len(text)} characters)"
         kept = as_told(text)
-        is_long = len(text) > MAX_TOLD // 20
+        is_long = len(text) > SHORT
         self.saved.append(len(kept) - len(note) if is_long else 0)
         return note if is_long and len(self.saved) <= self.oldest else kept
+
+    def args(self, args: Mapping[str, Json]) -> str:
+        """The same of arguments of a call."""
+        return self(self.told.of(args))

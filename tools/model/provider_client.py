@@ -39,6 +39,7 @@ from tools.model.model_port import (
     ToolResults,
     UserMessage,
 )
+from tools.name_lookups import NameLookups
 
 TEMPORARY_ERRORS = (
     errors.ModelRateLimitError,
@@ -193,7 +194,7 @@ def _bounded(kind: Callable[..., httpx2.AsyncClient]) -> Any:
         headers={"Accept-Encoding": "identity"},
         event_hooks={"response": [_check]},
     )
-    keep_bounds(client, OwnTurns())
+    keep_bounds(client, OwnTurns(), NameLookups())
     return client
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from gate.rules.action import CallClass
+from gate.rules.checks_in_a_row import checked_in_a_row, steps_for_one
 from gate.rules.planner_port import Implement, Mode, PlannerContext, Propose, Reply, Say, Turn
 from gate.sentences.build_intent import intent
 from tools.phrases.interpret import MOST, MOST_CALLS, Meant, Understanding
-from tools.phrases.plan_draft import Unclear, class_of
+from tools.phrases.plan_draft import TooMuch, Unclear, class_of
 from tools.phrases.tokenize import Heard, hear
 from tools.phrases.typed_values import bullets, clipped
 
@@ -31,9 +33,18 @@ NOT_HERE = "I keep this. Going from talk to doing is switched off here."
 
 async def talked(turn: Turn, brief: PlannerContext, understanding: Understanding) -> Reply:
     """The reply to one message of a conversation."""
+    try:
+        return await _talked(turn, brief, understanding)
+    except TooMuch as much:
+        return Say(str(much))
+
+
+async def _talked(turn: Turn, brief: PlannerContext, understanding: Understanding) -> Reply:
     before = [t for t in brief.earlier if t.mode is Mode.TALK and t.task == turn.task and t.id != turn.id]
     wanted = turn.text.strip() == COMPILE or intent(turn.text).kind == "implement"
-    here = [] if wanted and turn.text.strip() == COMPILE else noted(turn.text, understanding)
+    with checked_in_a_row():
+        here = [] if wanted and turn.text.strip() == COMPILE else noted(turn.text, understanding)
+        looks = None if wanted else _reads(turn.text, understanding)
     if wanted:
         if not brief.switches.allow_execution_transition:
             return Say(NOT_HERE)
@@ -43,7 +54,6 @@ async def talked(turn: Turn, brief: PlannerContext, understanding: Understanding
         if len(found) > MOST_CALLS:
             return Say(TOO_MANY_NOTED)
         return Implement(tuple(found)) if found else Say(NOTHING)
-    looks = _reads(turn.text, understanding)
     if looks:
         return Propose(tuple(piece.call for piece in looks.pieces))
     said = [] if _said_once(before) else [ONCE]
@@ -55,11 +65,14 @@ async def talked(turn: Turn, brief: PlannerContext, understanding: Understanding
 
 
 async def _noted_before(turns: Sequence[Turn], understanding: Understanding) -> list[str]:
-    """What was noted of each turn, until that is more than can be asked for. One may take 0.05 s, and others are served
-    between two of them."""
+    """What was noted of each turn, until that is more than can be asked for. Others are served between two of them.
+    Nothing was noted of one with too much in it. Raises TooMuch where they have too much together."""
     found = list[str]()
     for turn in turns:
-        found += noted(turn.text, understanding)
+        with suppress(TooMuch):
+            found += noted(turn.text, understanding)
+        if not steps_for_one(1):
+            raise TooMuch(TALKED_MUCH)
         if len(found) > MOST_CALLS:
             break
         await asyncio.sleep(0)
@@ -68,27 +81,33 @@ async def _noted_before(turns: Sequence[Turn], understanding: Understanding) -> 
 
 def noted(text: str, understanding: Understanding) -> list[str]:
     """The lines that are phrases, as they were typed; none of them where all of them only look at something, or
-    where there are more than one message can have."""
-    if _reads(text, understanding):
-        return []
-    heard = hear(text)
-    lines = _instructions(heard, understanding)
-    if len(lines) > MOST:
-        return []
-    return [understanding.typed(line, heard) for line in lines if understanding.known(line, heard)]
+    where there are more than one message can have. Raises TooMuch."""
+    with checked_in_a_row():
+        if _reads(text, understanding):
+            return []
+        heard = hear(text)
+        lines = _instructions(heard, understanding)
+        if len(lines) > MOST:
+            return []
+        return [understanding.typed(line, heard) for line in lines if understanding.known(line, heard)]
 
 
 def _instructions(heard: Heard, understanding: Understanding) -> list[str]:
+    """The message cut into its instructions; none of what is not clear. Raises TooMuch."""
     try:
         return understanding.instructions(heard)
+    except TooMuch:
+        raise
     except Unclear:
         return []
 
 
 def _reads(text: str, understanding: Understanding) -> Meant | None:
-    """What the message means, where it only looks at something: that can be done at once."""
+    """What the message means, where it only looks at something: that can be done at once. Raises TooMuch."""
     try:
         meant = understanding.read(hear(text))
+    except TooMuch:
+        raise
     except Unclear:
         return None
     specs = [understanding.tools.find(p.call.server, p.call.tool) for p in meant.pieces]

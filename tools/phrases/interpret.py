@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 
 from gate.rules.action import CallClass, Json
+from gate.rules.checks_in_a_row import checked_in_a_row
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint
@@ -20,7 +21,7 @@ from tools.phrases.missing_values import blamed, filled, open_slots
 from tools.phrases.name_lookup import NameLookup, Names, Said
 from tools.phrases.phrase_to_calls import Answers, Asked, makes, meant, sentence_of, slots_of
 from tools.phrases.phrasebook import PhraseBook
-from tools.phrases.plan_draft import NotThere, Piece, Unclear, class_of, not_there, renumbered, title
+from tools.phrases.plan_draft import NotThere, Piece, TooMuch, Unclear, class_of, not_there, renumbered, title
 from tools.phrases.runbook_steps import Looking, Seen
 from tools.phrases.runbook_targets import refuse_missing
 from tools.phrases.runbooks import At, is_list, listed, misnamed, named, open_questions, wanted
@@ -28,7 +29,8 @@ from tools.phrases.sentence_patterns import LONGEST, Found, begun, best, match
 from tools.phrases.suggestions import away, elsewhere, missed, near
 from tools.phrases.titles import refuse_question
 from tools.phrases.tokenize import Heard, conjunctions, headed, hear, is_letter, joints, lines, sentences
-from tools.phrases.typed_values import clipped, direct, items
+from tools.phrases.typed_calls import direct, is_call
+from tools.phrases.typed_values import clipped, items
 
 CALLED = re.compile(r"\b(?:called|named|titled|rename)\b")
 MOST = 12  # instructions in one message
@@ -54,10 +56,6 @@ HELP = re.compile(
     r"commands|examples)?[ \t.!?]*",
     re.I,
 )
-
-
-class TooManyParts(Unclear):
-    """There are more places to cut a text at than are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +93,8 @@ class Understanding:
     # The cuts that are left for several texts together; without it, each message has as many as one may have
     cuts: Iterator[int] | None = field(default=None, compare=False, repr=False)
     fitting: dict[str, Found | None] = field(default_factory=dict, compare=False, repr=False)  # by line
+    # What was checked, by line and by what its marks stand for
+    calls: dict[tuple[str, str], Call | str | None] = field(default_factory=dict, compare=False, repr=False)
     memo: Memo = field(default_factory=Memo, compare=False, repr=False)
 
     def answer(self, heard: Heard) -> str:
@@ -129,13 +129,17 @@ class Understanding:
         )
 
     def read(self, heard: Heard, decided: Sequence[SettledPoint] = (), place: int = 1) -> Meant:
-        """One message. `place`: of its first instruction, where others came before. Raises Unclear."""
+        """One message. `place`: of its first instruction, where others came before. Raises Unclear, and TooMuch where
+        it cannot all be checked at once."""
         found = self.instructions(heard)
         if len(found) > MOST:
             raise Unclear(f"That is more than {MOST} instructions. Please give me at most {MOST} at once.")
         _refuse_many(sum(self._named_in(line) for line in found))
         try:
-            return self._read(found, heard, decided, place)
+            with checked_in_a_row():
+                return self._read(found, heard, decided, place)
+        except TooMuch:
+            raise
         except Unclear as unclear:
             several = f"I took none of the {len(found)} instructions, because one is not clear.\n"
             apart = f"{several}{EACH_LINE if len(lines(heard)) > 1 else ''}"
@@ -206,7 +210,7 @@ class Understanding:
 
     def _parts(self, line: str, heard: Heard, cuts: Iterator[int]) -> Iterator[str]:
         """Cut at each "then", unless what stands before it takes everything to the end of the line."""
-        if len(line) > LONGEST or isinstance(direct(line, heard, self.tools), Call):
+        if len(line) > LONGEST or is_call(line, self.tools):
             yield line
             return
         for before, after in _few(joints(line), cuts):
@@ -237,19 +241,27 @@ class Understanding:
             self.fitting[line] = best(self.book.phrases, line)
         return self.fitting[line]
 
+    def _called(self, line: str, heard: Heard) -> Call | str | None:
+        """The call that a line spells out, as `direct` gives it. Raises TooMuch."""
+        key = line, heard.typed(line)
+        if key not in self.calls:
+            self.calls[key] = direct(line, heard, self.tools)
+        return self.calls[key]
+
     def fits(self, line: str, heard: Heard) -> bool:
-        """Whether this is an instruction, whole as it stands."""
-        if len(line) > LONGEST:
-            return False
-        return (
-            isinstance(direct(line, heard, self.tools), Call)
-            or self._best(line) is not None
-            or named(line, heard, self.book) is not None
-        )
+        """Whether this is an instruction, whole as it stands; of a call that it spells out, by its form."""
+        return len(line) <= LONGEST and (is_call(line, self.tools) or self._is_said(line, heard))
+
+    def _is_said(self, line: str, heard: Heard) -> bool:
+        return self._best(line) is not None or named(line, heard, self.book) is not None
 
     def known(self, line: str, heard: Heard) -> bool:
-        """Whether this is an instruction, or one that only lacks its last values."""
-        return self.fits(line, heard) or begun(self.book.phrases, line) is not None
+        """Whether this is an instruction that can be done, or one that only lacks its last values. Raises TooMuch."""
+        if len(line) <= LONGEST and (
+            isinstance(self._called(line, heard), Call) or self._is_said(line, heard)
+        ):
+            return True
+        return begun(self.book.phrases, line) is not None
 
     def _pieces(self, line: str, heard: Heard, said: Said) -> list[Piece]:
         """The calls of one instruction. Raises Asked, Unclear."""
@@ -263,7 +275,7 @@ class Understanding:
                 refuse_missing(Names(self.book.lookup, self.seen, self.files, self.memo), pieces, said.made)
             return pieces
         typed = heard.typed(line).strip()
-        call = direct(line.strip(), heard, self.tools)
+        call = self._called(line.strip(), heard)
         if isinstance(call, Call):
             return [self._direct(call, typed)]
         found = self._best(line)
@@ -287,6 +299,8 @@ class Understanding:
         typed = {name: heard.typed(part) for name, part in whole.slots.items()}
         try:
             return self._meant(whole, heard, replace(said, text=sentence_of(found.phrase, typed)))
+        except TooMuch:
+            raise
         except Unclear as unclear:
             again = blamed(found, questions, unclear)
             if again:
@@ -362,11 +376,11 @@ def all_cuts() -> Iterator[int]:
 
 
 def _few(found: Iterator[tuple[str, str]], cuts: Iterator[int]) -> Iterator[tuple[str, str]]:
-    """The first ways to cut a line, as long as there are `cuts` left for its message. Raises TooManyParts."""
+    """The first ways to cut a line, as long as there are `cuts` left for its message. Raises TooMuch."""
     for way in islice(found, MOST):
         cost = 1 + sum(map(len, way)) // SHORT_LINE
         if len([*islice(cuts, cost)]) < cost:
-            raise TooManyParts(TOO_MANY_PARTS)
+            raise TooMuch(TOO_MANY_PARTS)
         yield way
 
 

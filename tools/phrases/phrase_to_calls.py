@@ -18,7 +18,8 @@ from tools.phrases.plan_draft import Later, Piece, Unclear, not_there, separated
 from tools.phrases.sentence_patterns import SLOT, Found, bare, number
 from tools.phrases.titles import ABOUT_TEXT, CONDITIONAL, refuse_doubtful_text, refuse_doubtful_title
 from tools.phrases.tokenize import Heard
-from tools.phrases.typed_values import clipped, fitted, items, unfit, words
+from tools.phrases.typed_calls import unfit
+from tools.phrases.typed_values import clipped, fitted, items, words
 
 TWO_PARTS = re.compile(r"\0\d+\0[ \t]*+[^ \t]")  # a quoted title, and words that are no part of it
 NO_SINGLE_TITLE = (

@@ -97,6 +97,10 @@ class NotThere(Unclear):
         self.told = told
 
 
+class TooMuch(Unclear):
+    """A message has more in it than is read or checked at once."""
+
+
 def planned(pieces: Sequence[Piece]) -> tuple[ProposedStep, ...]:
     """The pieces as the steps of a proposal: their results are named by place, from 1."""
     places = {piece.key: str(place) for place, piece in enumerate(pieces, 1)}

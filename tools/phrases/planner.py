@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gate.rules.action import Action, CallClass
+from gate.rules.checks_in_a_row import STEPS, checked_in_a_row
 from gate.rules.planner_port import (
     Call,
     Clarify,
@@ -30,7 +31,7 @@ from tools.phrases.conversation import talked
 from tools.phrases.interpret import MOST_CALLS, TOO_MANY, Meant, Understanding
 from tools.phrases.phrase_file import load_phrases
 from tools.phrases.phrasebook import PhraseBook
-from tools.phrases.plan_draft import Piece, Unclear, class_of, planned
+from tools.phrases.plan_draft import Piece, TooMuch, Unclear, class_of, planned
 from tools.phrases.replan import Changing
 from tools.phrases.runbook_steps import AT_ONCE, Seen, seen, step_misfits
 from tools.phrases.tokenize import Heard, hear
@@ -41,6 +42,7 @@ DESTRUCTIVE = 15  # more
 # The most that a request of at most two calls gets; below 30 is simple (docs/promises.md TASK-09).
 SIMPLE = 29
 FEW = 2
+TOGETHER = 5 * STEPS  # for the checks of several messages, between which others are served: 3 s at the most
 __all__ = ["PhraseBook", "Phrases", "load_phrases", "misfits"]
 
 
@@ -123,7 +125,11 @@ class Phrases:
 
     async def assess(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
         """By rule (tools/phrases/planner.py). What is not understood is clear, and one step: the reply says what can be
-        written, and what waits beside it."""
+        written, and what waits beside it. Both readings share what they check."""
+        with checked_in_a_row():
+            return self._assessed(turn, brief)
+
+    def _assessed(self, turn: Turn, brief: PlannerContext) -> PlannerAssessment:
         understanding = Understanding(
             self.book, self.tools, files=False
         )  # where they are changes no complexity
@@ -134,19 +140,23 @@ class Phrases:
             )
         try:
             found = assessed(understanding.read(heard, brief.decided), self.tools)
-        except Unclear:
-            return PlannerAssessment(Assessment(complexity=10, steps=1, reason="none of my phrases"))
-        reply = self.understand(turn.text, _own(turn, brief))
+        except Unclear as unclear:
+            told = PlannerReply(Say(str(unclear))) if isinstance(unclear, TooMuch) else None  # not read again
+            return PlannerAssessment(Assessment(complexity=10, steps=1, reason="none of my phrases"), told)
+        own = _own(turn, brief)
+        reply = self._understood(
+            turn.text, own, replace(understanding, files=True, told=told_of(own.earlier, self.book.phrases))
+        )
         return PlannerAssessment(found, PlannerReply(reply) if isinstance(reply, Propose) else None)
 
     async def reply(self, turn: Turn, brief: PlannerContext, pending: tuple[Action, ...]) -> PlannerReply:
         """Propose what the words mean, or say what was not understood. Never half of it."""
         if not all(_only_looks(turn, exchange.reply) for exchange in turn.exchanges):
             return PlannerReply(Done())
-        if turn.mode is Mode.PLAN:
-            return PlannerReply(await self._plan(turn, brief))
-        if turn.mode is Mode.TALK:
-            return PlannerReply(await self._talk(turn, brief))
+        if turn.mode in (Mode.PLAN, Mode.TALK):
+            with checked_in_a_row(TOGETHER):
+                making = self._plan if turn.mode is Mode.PLAN else self._talk
+                return PlannerReply(await making(turn, brief))
         here = [one for one in pending if one.session == turn.session and one.requester == turn.requester]
         return PlannerReply(
             self.understand(turn.text, _own(turn, brief), seen(turn.exchanges), waits(here, self.tools))
@@ -157,7 +167,11 @@ class Phrases:
     ) -> Reply:
         """One message to one reply. `known`: what was read for it so far. `waits`: what waits beside it, in words."""
         told = told_of(brief.earlier, self.book.phrases) if brief else ()
-        understanding = Understanding(self.book, self.tools, known or {}, waits=waits, told=told)
+        return self._understood(
+            text, brief, Understanding(self.book, self.tools, known or {}, waits=waits, told=told)
+        )
+
+    def _understood(self, text: str, brief: PlannerContext | None, understanding: Understanding) -> Reply:
         heard = hear(text)
         special = self._special(heard, understanding)
         if special:

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
 from gate.rules.action import Json
+from gate.rules.checks_in_a_row import checked_in_a_row
 from gate.rules.planner_port import Call
 from gate.rules.ports import Tools
 from gate.rules.task import Question, SettledPoint, Step
 from gate.sentences.thread_commands import QUOTES, Assign, Replace, edit
 from tools.phrases.doubtful_messages import under_heading
-from tools.phrases.interpret import MOST, TooManyParts, Understanding, all_cuts
-from tools.phrases.plan_draft import Piece, Unclear, renumbered, title
+from tools.phrases.interpret import MOST, Understanding, all_cuts
+from tools.phrases.plan_draft import Piece, TooMuch, Unclear, renumbered, title
 from tools.phrases.sentence_patterns import LONGEST, spoken
 from tools.phrases.tokenize import WIDE, Heard, headed, hear, joints, lines
-from tools.phrases.typed_values import clipped, fitted, unfit
+from tools.phrases.typed_calls import unfit
+from tools.phrases.typed_values import clipped, fitted
 
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth last next".split()
 NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(ORDINALS)})\b", re.I)
@@ -225,20 +227,24 @@ class Changing:
         if len(found) > MOST:
             self.notes.append(TOO_MANY_RULES)
             return
-        for line in found:
-            before = list(self.pieces)
-            try:
-                self._follow(order(line))
-                self._in_order()
-            except Refused as refused:
-                self.pieces = before
-                self.notes.append(str(refused))
-            except TooManyParts:
-                self.pieces = before
-                self.notes.append(TOO_MANY_AT_ONCE.format(said=clipped(line, 80)))
-            except Unclear:
-                self.pieces = before
-                self.notes.append(KEPT.format(said=clipped(line, 80), forms=FORMS))
+        with checked_in_a_row():
+            for line in found:
+                self._take_line(line)
+
+    def _take_line(self, line: str) -> None:
+        before = list(self.pieces)
+        try:
+            self._follow(order(line))
+            self._in_order()
+        except Refused as refused:
+            self.pieces = before
+            self.notes.append(str(refused))
+        except TooMuch:
+            self.pieces = before
+            self.notes.append(TOO_MANY_AT_ONCE.format(said=clipped(line, 80)))
+        except Unclear:
+            self.pieces = before
+            self.notes.append(KEPT.format(said=clipped(line, 80), forms=FORMS))
 
     def _lines(self, text: str) -> list[str]:
         """One rule at a time. A text under a line that ends with a colon is that line's content, and stays."""

@@ -18,7 +18,8 @@ from tools.phrases.phrasebook import ITEM, LOOKS, Look, Parameter, Phrase, Runbo
 from tools.phrases.plan_draft import RESULT, Later, Piece, Unclear, class_of, not_there
 from tools.phrases.sentence_patterns import best
 from tools.phrases.tokenize import Heard, hear, quote
-from tools.phrases.typed_values import clipped, fitted, unfit, words
+from tools.phrases.typed_calls import unfit
+from tools.phrases.typed_values import clipped, fitted, words
 
 AT_ONCE = 12  # calls of one reply: as many as limits.calls_per_turn has room for
 Seen = Mapping[str, CallReport]

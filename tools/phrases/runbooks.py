@@ -16,7 +16,7 @@ from tools.mcp.schema import either, unknown
 from tools.phrases.phrase_file import plain_name
 from tools.phrases.phrase_to_calls import Answers, Asked, again
 from tools.phrases.phrasebook import LOOKS, Parameter, PhraseBook, Runbook
-from tools.phrases.plan_draft import Piece, Unclear
+from tools.phrases.plan_draft import Piece, TooMuch, Unclear
 from tools.phrases.runbook_steps import Seen, looked, pieces
 from tools.phrases.sentence_patterns import spoken
 from tools.phrases.titles import refuse_doubtful_value
@@ -133,6 +133,8 @@ def wanted(run: Run, heard: Heard, answers: Answers, at: At) -> list[Piece]:
     try:
         looks = looked(run.runbook, values, at.seen, at.tools)
         found = pieces(run.runbook, {**values, LOOKS: looks}, at.book.phrases, at.tools)
+    except TooMuch:
+        raise
     except Unclear as unclear:
         raise Unclear(f"The runbook {run.runbook.name} cannot be run like this. {unclear}") from None
     except TemplateError as error:

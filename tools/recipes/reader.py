@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
-from gate.arguments.canonical_targets import Root, Targets
+from gate.arguments.declared_targets import Root, Targets
 from gate.arguments.own_columns import inserts_into_own_column
 from gate.rules.action import CallClass, Json, Risk
 from gate.rules.templates import PLACEHOLDER
@@ -180,7 +180,7 @@ class ExpectSection(Section):
 
 
 class TargetsSection(Section):
-    """Which arguments are paths, addresses and identifiers; see `gate.arguments.canonical_targets`."""
+    """Which arguments are paths, addresses and identifiers; see `gate.arguments.declared_targets`."""
 
     paths: tuple[str, ...] = ()
     looks: tuple[str, ...] = ()

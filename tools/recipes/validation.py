@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.arguments.unicode_safety import quoted
 from gate.rules.action import Action, CallClass, Json
 from gate.rules.canonical_json import parse
