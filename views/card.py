@@ -139,8 +139,13 @@ def in_a_line(action: Action) -> Message:
 
 def asks_here(action: Action, task: Task | None) -> bool:
     """Whether the task asks on this card. What is taken back is not asked about."""
+    return is_asked_on(action, task) and action.state is S.SUCCEEDED
+
+
+def is_asked_on(action: Action, task: Task | None) -> bool:
+    """Whether the task asks on this card, or did so until the change was taken back."""
     asking = task is not None and task.state is TaskState.SATISFACTION and task.asked_on == action.id
-    return asking and action.state is S.SUCCEEDED and not action.under_review
+    return asking and not action.under_review
 
 
 def headline(action: Action) -> str:

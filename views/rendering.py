@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from gate.rules import batch_receipt
 from gate.rules.action import Action, Session, Vote
 from gate.rules.action_states import State
-from gate.rules.messages import PART
+from gate.rules.messages import ASKS, PART
 from gate.rules.plans import is_taken_back
 from gate.rules.ports import Note, Posted
 from gate.rules.server_questions import QuestionState, ServerQuestion
@@ -165,7 +165,7 @@ def of_action(action: Action, votes: Sequence[Vote], task: Task | None = None) -
         plain=card.card(action, votes, task, plainly=True) if card.asks_here(action, task) else None,
         session=action.session,
         revision=action.revision + (task.revision if task else 0),
-        digest=version,
+        digest=version + (ASKS if card.is_asked_on(action, task) else ""),
         spent=spent,
         quiet=_quiet(action),
         shows=((action, version),),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, groupby
 
 from gate.rules.action import CallClass
-from gate.rules.plans import SMALL, is_taken_back
+from gate.rules.plans import is_shortened, is_taken_back
 from gate.rules.routing import can_be_skipped
 from gate.rules.steps import Step, StepState, is_shown_in_thread
 from gate.rules.task import Flow, Plan, Question, SettledPoint, Task
@@ -103,7 +103,7 @@ def answers_window(task: Task, number: int) -> dict[str, object] | None:
         for step in made[number - 1]
     )
     title = f"Part {number}" if len(made) > 1 else long_result.WHOLE
-    missing = NOT_KEPT if any(map(_is_clipped, made[number - 1])) else ""
+    missing = NOT_KEPT if any(map(is_shortened, made[number - 1])) else ""
     return long_result.window_of(one_line(task.text), told, title, missing)
 
 
@@ -114,11 +114,6 @@ def _parts(plan: Plan) -> list[list[Step]]:
     room = max(PART, ends[-1] // long_result.MOST_PARTS + 1) if ends else PART
     parts = groupby(zip(ends, read, strict=True), key=lambda pair: (pair[0] - 1) // room)
     return [[step for _, step in found] for _, found in parts]
-
-
-def _is_clipped(step: Step) -> bool:
-    text = step.result.get("text") if isinstance(step.result, dict) else ""
-    return len(str(text)) >= SMALL
 
 
 def _read(plan: Plan) -> list[Step]:

@@ -20,6 +20,7 @@ from views.wording import size
 
 TEXTS = ("text", "content")
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
+READ = 2  # the most that a cell is worth
 MOST_COLUMNS = 10  # that say something in any row
 MOST_LISTED = 50  # values in one cell
 CELL = 60  # characters of a value
@@ -112,16 +113,26 @@ def table(structured: Json, text: str = "", rows: int = SLACK_ROWS, room: int = 
     own = told.get("summary")
     summary = own if isinstance(own, str) else ""
     (things,) = lists
-    used = _keys(things, _is_read) or _keys(things, _is_said) or _keys(things, _is_cell)[:MOST_COLUMNS]
+    used = _columns(things)
     shown = _first_rows(things, used, rows, room)
     return Table(used, shown, len(things) - len(shown), summary, tuple(_remarks(told)))
 
 
-def _keys(things: Sequence[Mapping[str, Json]], holds: Callable[[Json], bool]) -> list[str]:
-    """The keys with a value in any of the things of which that holds, in the order in which they first come."""
-    first = dict.fromkeys(key for thing in things for key in thing)
-    held = {key for thing in things for key, cell in thing.items() if holds(cell)}
-    return [key for key in first if key in held]
+def _columns(things: Sequence[Mapping[str, Json]]) -> list[str]:
+    """The keys, as they first come, with a value that people read in any of the things; where there are none, those
+    that say something, and else the first."""
+    worth = dict[str, int]()
+    for thing in things:
+        for key, cell in thing.items():
+            if (known := worth.get(key, 0)) < READ:
+                worth[key] = max(known, _worth(cell))
+    best = max(worth.values(), default=0)
+    return [key for key in worth if worth[key] == best][: None if best else MOST_COLUMNS]
+
+
+def _worth(cell: Json) -> int:
+    """How much a cell is worth to people: nothing, that it says something (a digest), or READ."""
+    return 0 if not _is_said(cell) else 1 if isinstance(cell, str) and DIGEST.match(cell) else READ
 
 
 def _first_rows(
@@ -328,11 +339,6 @@ def _more_rows(count: int) -> str:
 def _is_said(value: Json) -> bool:
     """Whether `_said` has words for it."""
     return value is not None and value not in ("", [], {})
-
-
-def _is_read(value: Json) -> bool:
-    """Whether people read it: it says something, and is no digest."""
-    return _is_said(value) and not (isinstance(value, str) and DIGEST.match(value))
 
 
 def _cell(key: str, value: Json) -> str:

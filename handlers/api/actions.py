@@ -20,8 +20,8 @@ from gate.rules.tool import InvalidAnswer
 from gate.rules.unreleased_results import redacted_action, redacted_undo
 from handlers.api import action_responses, models
 from handlers.api.ports import Services
+from handlers.api.request_turns import release_slot
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Wrong, a_known_place, not_found, require_ok
-from handlers.api.token_turns import release_slot
 
 FIRST_LOOK, LONGEST_GAP = 0.05, 1.0  # seconds
 NOT_ITS_OWN = "A person has asked for this undo, so an agent cannot withdraw it: a person has to."
@@ -140,7 +140,9 @@ async def propose(request: ApiRequest[models.Propose]) -> ApiResponse:
     asked = CallRequest(action_id, session, token.user, proposal, instructed=said)
     made = await prepare(services.world, asked)
     if isinstance(made, Prepared):
-        return ApiResponse(partial(action_responses.proposed, token, made.action), 201)
+        # It may be that of an earlier request with this key, which its person has edited since.
+        (shown,) = await redacted(request, [made.action])
+        return ApiResponse(partial(action_responses.proposed, token, shown), 201)
     if isinstance(made, Answered):
         return ApiResponse(models.Proposed(answer=action_responses.answered(made)), 201)
     raise Problem(422, "refused", " ".join(made.reasons))

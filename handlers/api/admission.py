@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TypeVar
 
+from handlers.api.request_turns import Turns
 from handlers.api.route import Problem
-from handlers.api.token_turns import Turns
 
 T = TypeVar("T")
 
@@ -30,9 +30,10 @@ RETRY_SOON = {"Retry-After": "1"}
 class Admission:
     """One request of each token is verified at a time. For one event loop."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, turn: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """`turn`: seconds of one request (`Turns`)."""
         self._clock = clock
-        self._turns = Turns()
+        self._turns = Turns(turn)
         self._waiting: Counter[str] = Counter()  # by digest
         self._strange = 0  # of them
         self._good: dict[str, float] = {}  # until when, by digest

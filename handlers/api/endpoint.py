@@ -11,23 +11,23 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
 
+from gate.actions.loop_time import in_own_turn
 from gate.rules import access
 from gate.rules.access import Token, TokenKind
-from gate.rules.action import Person
 from gate.rules.ids import derive_id
 from gate.rules.jobs import for_owner
-from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from handlers.api import request as parsing
 from handlers.api.admission import RETRY_SOON, Admission
 from handlers.api.ports import NoThread, Services
+from handlers.api.request_turns import Turns
 from handlers.api.route import ApiRequest, ApiResponse, Problem, Route
-from handlers.api.token_turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +59,8 @@ class Endpoints:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._under_way: Counter[str] = Counter()  # requests, by token
-        self.turns = Turns()
-        self._admission = Admission()
+        self.turns = Turns(services.bounds.turn)
+        self._admission = Admission(services.bounds.turn)
 
     def aiohttp_handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """An aiohttp handler for the route."""
@@ -92,9 +92,10 @@ class Endpoints:
 
     async def _handle(self, route: Route, request: web.Request) -> web.StreamResponse:
         async with self.authenticated(request) as token:
-            async with self.turns.taken(token.id):
+            async with self.turns.taken(token.user):
                 with for_owner(owner_of(token)):
-                    return await self._handle_authenticated(route, request, token)
+                    work = partial(self._handle_authenticated, route, request, token)
+                    return await in_own_turn(self._services.world, work)
 
     async def _handle_authenticated(
         self, route: Route, request: web.Request, token: Token
@@ -108,7 +109,7 @@ class Endpoints:
         raw = await parsing.read_body(request) if route.has_body else b""
         model = route.request_model
         params = parsing.parse_body(raw, model) if route.has_body else parsing.parse_query(request, model)
-        person = await self.load_person(token)
+        person = await parsing.load_person(services, token)
         text = route.text and request.headers.get("Accept", "").startswith("text/plain")
         call: ApiRequest[Any] = ApiRequest(
             services.for_token(token),
@@ -141,16 +142,6 @@ class Endpoints:
             self._under_way[token.id] -= 1
             if not self._under_way[token.id]:
                 del self._under_way[token.id]
-
-    async def load_person(self, token: Token) -> Person | None:
-        """The person of the token; None for an agent's. Raises Problem if the person's account is not active."""
-        if token.kind is not TokenKind.PERSON:
-            return None
-        person = await self._services.world.people.fresh(token.team, token.user)
-        ruling = account(person)
-        if not ruling.allowed:
-            raise Problem(401, "account", ruling.reason, headers=parsing.CHALLENGE)
-        return person
 
     async def _check_rate(self, token: Token) -> None:
         most = self._services.bounds.per_minute

@@ -17,15 +17,14 @@ from aiohttp import web
 from pydantic import Field
 
 from gate.rules import access
-from gate.rules.access import EventFilter, StreamEvent, TokenKind
+from gate.rules.access import EventFilter, StreamEvent
 from gate.rules.events import EventKind, payload
-from gate.rules.permissions import account
 from gate.rules.ports import Unavailable
 from handlers.api.event_history import HISTORY_PAGE, History
 from handlers.api.models import ID, In
 from handlers.api.ports import Events, Services
+from handlers.api.request_turns import release_slot
 from handlers.api.route import ApiRequest, Problem
-from handlers.api.token_turns import release_slot
 
 log = logging.getLogger(__name__)
 BUFFER_SIZE = 2000  # events; subscribers that are further behind read the table
@@ -310,13 +309,11 @@ class _Stream:
         try:
             if not await self._token_check.is_valid(token.id):
                 return False
-            if token.kind is not TokenKind.PERSON:
-                return True
             person = await services.world.people.fresh(token.team, token.user)
         except Unavailable:
             return False  # not known: the client reconnects
         self._call = replace(self._call, person=person)
-        return account(person).allowed
+        return access.may_be_used(services.world.policy, token, person).allowed
 
 
 def _is_disconnected(request: web.Request) -> bool:

@@ -272,6 +272,9 @@ class ListReviews(In):
     before: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         default=None, strict=False, description="the id of the last one of the page before"
     )
+    after: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
+        default=None, strict=False, description="of one execution: `next` of the page before"
+    )
 
 
 class Pending(BaseModel):
@@ -314,3 +317,7 @@ class Record(BaseModel):
 
 class History(BaseModel):
     reviews: list[Record]
+    next: int | None = Field(
+        default=None,
+        description="of one execution: give it back as `after` to read on; null: there are no more",
+    )

@@ -124,6 +124,7 @@ class Bounds:
 
     per_minute: int = 300  # requests
     streams: int = 10  # of events at the same time, in one process
+    turn: float = 0.25  # seconds after which a request lets the next one of its token begin
     requests: int = 50  # at the same time, in one process, including streams and waiting MCP calls
     webhooks: int = 10
     heartbeat: float = 15.0  # seconds

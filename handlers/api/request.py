@@ -14,7 +14,8 @@ from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from gate.rules import access
-from gate.rules.access import IssuedToken, Token
+from gate.rules.access import IssuedToken, Token, TokenKind
+from gate.rules.action import Person
 from gate.rules.canonical_json import MAX_DEPTH, BadArguments, parse
 from handlers.api.models import ID
 from handlers.api.ports import Services
@@ -57,6 +58,15 @@ async def authenticate(request: web.Request, written: IssuedToken, services: Ser
         raise Problem(401, "token_over", ruling.reason, headers=CHALLENGE)
     identify(request, token.id)
     return token
+
+
+async def load_person(services: Services, token: Token) -> Person | None:
+    """The person of the token; None for an agent's. Raises Problem where the account does not let it be used."""
+    person = await services.world.people.fresh(token.team, token.user)
+    ruling = access.may_be_used(services.world.policy, token, person)
+    if not ruling.allowed:
+        raise Problem(401, "account", ruling.reason, headers=CHALLENGE)
+    return person if token.kind is TokenKind.PERSON else None
 
 
 def identify(request: web.Request, sender: str) -> None:

@@ -72,16 +72,21 @@ async def history(request: ApiRequest[models.ListReviews]) -> ApiResponse:
     found: Sequence[ReviewRecord] = ()
     whole = True  # their own decisions were made with all of it before them
     public: frozenset[str] | None = None
+    rest: int | None = None  # the id behind which there are more
     if execution is not None:
         subject = await _subject(request, execution)
         about = subject.task or subject.action
         if about is not None and _sees(request, subject):
-            found = await review_queue.history(world, token.team, execution)
+            found = await review_queue.history(world, token.team, execution, request.params.after or 0)
+            if found and await review_queue.history(world, token.team, execution, found[-1].id, limit=1):
+                rest = found[-1].id
             whole = access.may_read_held(world.policy, token, about.requester).allowed
             public = None if whole else public_nodes(about)
     elif token.kind is TokenKind.PERSON:
         found = await review_queue.history_of(world, token.team, token.user, request.params.before or 0)
-    return ApiResponse(lambda: models.History(reviews=[_record(one, whole, public) for one in found]))
+    return ApiResponse(
+        lambda: models.History(reviews=[_record(one, whole, public) for one in found], next=rest)
+    )
 
 
 def _record(one: ReviewRecord, whole: bool, public: frozenset[str] | None) -> models.Record:

@@ -80,7 +80,7 @@ class Gateway:
     them."""
 
     def __init__(self, services: Services, endpoints: Endpoints, feed: Feed) -> None:
-        self._endpoints = endpoints
+        self._services, self._endpoints = services, endpoints
         self._server = server(services, feed)
         # Host and Origin are not checked: a browser page has no token and does not send one by itself.
         self._manager = Sessions(
@@ -96,8 +96,8 @@ class Gateway:
         """Handles one HTTP request."""
         try:
             async with self._endpoints.authenticated(request) as token:
-                async with self._endpoints.turns.taken(token.id) as release_slot:
-                    await self._endpoints.load_person(token)
+                async with self._endpoints.turns.taken(token.user) as release_slot:
+                    await parsing.load_person(self._services, token)
                     return await self._serve(request, token, release_slot)
         except Problem as found:
             return error_response(found)

@@ -26,8 +26,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from gate.actions import claim_click
 from gate.actions.button_press import Press
+from gate.actions.loop_time import in_own_turn
 from gate.actions.prepare import Answered, CallRequest, Refused, prepare, unknown_tool_text
-from gate.actions.preview import policy_decision
+from gate.actions.preview import decision_in_turn
 from gate.rules import access
 from gate.rules.access import Token
 from gate.rules.action import Action, Json, Ref, Session, Verdict
@@ -46,6 +47,7 @@ from handlers.api.endpoint import BROKEN, BUSY, owner_of
 from handlers.api.event_stream import Feed
 from handlers.api.models import ID
 from handlers.api.ports import NoThread, Services
+from handlers.api.request import load_person
 from handlers.api.route import Problem, a_known_place, require_ok
 from handlers.gateway import results
 from handlers.gateway.results import LIST, META, RESULT, WITHDRAW
@@ -89,7 +91,8 @@ class Calls:
         """The result of one call. Errors are results with a sentence for people."""
         caller = caller_of(ctx)
         with for_owner(owner_of(caller.token)):
-            return await self._call_or_error(ctx, caller, params)
+            work = partial(self._call_or_error, ctx, caller, params)
+            return await in_own_turn(self._services.world, work)
 
     async def _call_or_error(
         self, ctx: Context, caller: Caller, params: CallToolRequestParams
@@ -137,7 +140,7 @@ class Calls:
             found = canonical(args)
         except BadArguments:
             return world.ids.new()  # `prepare` refuses it; before that nothing of it is looked at
-        decision = policy_decision(world, spec, args, session.channel)
+        decision = await decision_in_turn(world, spec, args, session.channel)
         reviewed = any(world.policy.review(phase, spec.full_name) for phase in Phase)
         if decision.verdict is Verdict.RUN and not reviewed:
             return world.ids.new()
@@ -223,9 +226,10 @@ class Calls:
             await self._waiter.withdraw(caller.token, action.id, DECLINED)
 
     async def _check_token(self, token: Token) -> None:
-        """Raises Problem unless the token is still valid after the wait."""
+        """Raises Problem unless the token, and the account of its person, are still valid after the wait."""
         if token.id not in await self._services.tokens.counting([token.id]):
             raise Problem(401, "token_over", TOKEN_ENDED)
+        await load_person(self._services, token)
 
     async def _gate_result(self, ctx: Context, caller: Caller, args: dict[str, Json]) -> CallToolResult:
         """The tool gate_result: waits for the action of a ticket. A disconnect does not withdraw the action."""

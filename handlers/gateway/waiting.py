@@ -190,7 +190,7 @@ class Waiter:
                 if waited - last_report >= bounds.beat:
                     await report(action, waited)
                     last_report = waited
-                seq = await self._wait_for_event(seq, action.id, min(bounds.beat, hold - waited))
+                seq = await self._wait_for_event(seq, action, min(bounds.beat, hold - waited))
         finally:
             await self._feed.unsubscribe()
 
@@ -214,7 +214,7 @@ class Waiter:
         except Unavailable:
             return action  # the next round reads it again
 
-    async def _wait_for_event(self, seq: int, action_id: str, seconds: float) -> int:
+    async def _wait_for_event(self, seq: int, action: Action, seconds: float) -> int:
         """Waits for an event about this action, at most so many seconds; returns the seq that has been read."""
         clock = asyncio.get_running_loop().time
         end = clock() + seconds
@@ -228,8 +228,7 @@ class Waiter:
                 await self._feed.wait(seq, left)
                 continue
             seq = found[-1].seq
-            # A renewal of an expired action has another id, so any approval_requested event ends the wait.
-            if any(_about(one.event, action_id) for one in found):
+            if any(_may_be_about(one.event, action) for one in found):
                 break
         return seq
 
@@ -239,9 +238,11 @@ def withdrawer(token: Token) -> str:
     return f"the agent “{token.name}”" if token.kind is TokenKind.AGENT else "its requester"
 
 
-def _about(event: StreamEvent, action_id: str) -> bool:
+def _may_be_about(event: StreamEvent, action: Action) -> bool:
+    """Whether an event is about this action, or may be about a renewal of it, which has another id: that asks in the
+    same thread."""
     ids = (event.body.get("action_id"), event.body.get("executionId"))
-    return event.kind == "approval_requested" or action_id in ids
+    return action.id in ids or (event.kind == "approval_requested" and event.session == action.session)
 
 
 async def _end(disconnected: asyncio.Event, scope: anyio.CancelScope) -> None:

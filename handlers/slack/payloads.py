@@ -24,6 +24,7 @@ ADDED = re.compile(
 FROM_LIST, FROM_HOME = " list", " home"
 OTHER_APP = "app"  # in the place of a person
 PLAIN_SUBTYPES = (None, "thread_broadcast", "file_share")
+OVERHEARD = ("me_message", "slackbot_response")  # nothing is asked for so, but it stands below a card
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +134,13 @@ def incoming(body: Body, bot_user: str, listed_bots: frozenset[str] = frozenset(
 
 
 def of_other_app(body: Body, bot_user: str) -> Incoming | None:
-    """That another app posted something new: without what it says, and not as the person for whom it may post. None for
-    anything else. Raises Malformed."""
+    """That another app, Slackbot, or somebody by `/me` posted something new: without what it says, and not as a person.
+    None for anything else. Raises Malformed."""
     event = _get(body, "event")
-    if not is_message(body) or not _is_by_app(event) or event.get("user") == bot_user:
+    if not is_message(body) or event.get("user") == bot_user:
         return None
-    if event.get("subtype") not in (*PLAIN_SUBTYPES, "bot_message"):
+    posted = _is_by_app(event) and event.get("subtype") in (*PLAIN_SUBTYPES, "bot_message")
+    if not posted and event.get("subtype") not in OVERHEARD:
         return None
     channel, ts = _id(event, "channel"), _ts(event, "ts")
     session = Session(_team(body), channel, _ts(event, "thread_ts", ts))
@@ -181,8 +183,9 @@ def unescape(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that the database can store: NUL and unpaired surrogates are replaced by U+FFFD."""
-    return text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Text that the database stores as it is: NUL, ESC and unpaired surrogates are replaced by U+FFFD."""
+    plain = text.replace("\0", "\ufffd").replace("\x1b", "\ufffd")
+    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def click(body: Body) -> Click:

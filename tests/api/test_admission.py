@@ -18,6 +18,8 @@ from handlers.api.admission import (
 )
 from handlers.api.route import Problem
 
+TURN = 600.0  # seconds: no request of these tests is taken to wait for something outside
+
 
 class Clock:
     now = 0.0
@@ -57,14 +59,14 @@ class Store:
 
 
 async def test_of_one_token_so_many_requests_wait_and_others_are_refused_at_once() -> None:
-    store = Store(Admission())
+    store = Store(Admission(TURN))
     async with store.held(*["one"] * (WAITING_OF_ONE + 9), "other") as tasks:
         assert [task.result() for task in tasks if task.done()] == [429] * 9
 
 
 async def test_a_token_is_one_of_those_that_were_not_verified_after_a_while() -> None:
     clock = Clock()
-    store = Store(Admission(clock))
+    store = Store(Admission(TURN, clock))
     store.answers.set()
     assert await store.verify("one") == 0
     clock.now = GOOD_SECONDS + 0.1
@@ -73,7 +75,7 @@ async def test_a_token_is_one_of_those_that_were_not_verified_after_a_while() ->
 
 
 async def test_tokens_that_were_not_verified_leave_places_to_those_that_were() -> None:
-    store = Store(Admission())
+    store = Store(Admission(TURN))
     store.answers.set()
     assert await store.verify("good") == 0
     async with store.held(*map(str, range(ALL_STRANGE + 5)), "good") as tasks:
@@ -85,7 +87,7 @@ async def test_a_wrong_token_is_refused_for_a_while_without_a_look_at_the_store(
     status: int, asked: int
 ) -> None:
     clock = Clock()
-    store = Store(Admission(clock), status)
+    store = Store(Admission(TURN, clock), status)
     store.answers.set()
     assert [await store.verify("one") for _ in range(2)] == [status] * 2
     assert store.asked == asked
@@ -95,7 +97,7 @@ async def test_a_wrong_token_is_refused_for_a_while_without_a_look_at_the_store(
 
 
 async def test_those_that_wait_behind_a_wrong_token_are_refused_with_it() -> None:
-    store = Store(Admission(), 401)
+    store = Store(Admission(TURN), 401)
     async with store.held(*["one"] * 4) as tasks:
         pass
     assert [task.result() for task in tasks] == [401] * 4
@@ -103,7 +105,7 @@ async def test_those_that_wait_behind_a_wrong_token_are_refused_with_it() -> Non
 
 
 async def test_so_many_tokens_are_remembered() -> None:
-    store = Store(Admission(), 401)
+    store = Store(Admission(TURN), 401)
     store.answers.set()
     for number in range(REMEMBERED + 1):
         await store.verify(str(number))

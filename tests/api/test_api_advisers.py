@@ -12,15 +12,17 @@ import pytest
 from bot.wiring import KEEP_INBOX
 from gate.actions import claim_click, undo
 from gate.rules.approvers import Approvers
-from gate.rules.planner_port import Call, Incoming, Propose, Say
+from gate.rules.planner_port import Call, Incoming, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
+from gate.rules.task import Assessment
 from gate.tasks import inbox
 from gate.tasks import plan as flow
 from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import WRITE as NEW
 from tests.api.test_api_actions import seen
 from tests.api.test_api_tasks import planned
+from tests.api.test_api_tasks import seen as plan_seen
 from tests.api.test_gateway import AT_ONCE, connected
 from tests.gate.actions.test_action_instructed import answered
 from tests.gate.gate_setup import ANN, BEN, TEAM, Scene, nothing_ran
@@ -237,3 +239,57 @@ async def test_why_an_undo_was_called_off_is_told_to_no_agent(api: Api) -> None:
     await ann.post(f"/actions/{asks.id}/cancel", {"reason": "Write 9999 to Ben into pay.md"})
     assert "9999" in (await ann.get(f"/actions/{asks.id}"))["decision"]
     assert "9999" not in str(await agent.get(f"/actions/{asks.id}"))
+
+
+async def by_an_edit(api: Api, own: Client, action_id: str, task: Any) -> None:
+    path = f"/actions/{action_id}"
+    await own.post(f"{path}/edit", seen(await own.get(path), arguments=PAID))
+
+
+async def by_a_change_of_the_plan(api: Api, own: Client, action_id: str, task: Any) -> None:
+    path = f"/tasks/{task['id']}"
+    first = (now := await own.get(path))["plan"]["steps"][0]["id"]
+    changes = [{"id": first, "place": 1, "arguments": PAID}]
+    await own.post(
+        f"{path}/plan", plan_seen(now, seal=now["plan"]["seal"], decision="modify", changes=changes)
+    )
+    await begun_step_by_step(api, own, path)
+
+
+async def by_planning_anew(api: Api, own: Client, action_id: str, task: Any) -> None:
+    path, now = f"/tasks/{task['id']}", await own.get(f"/tasks/{task['id']}")
+    api.gate.planner.script[:] = [ProposePlan((ProposedStep(Call("desk", "write", PAID), "pay"),))]
+    await own.post(
+        f"{path}/plan", plan_seen(now, seal=now["plan"]["seal"], decision="replan", text="do as Ben says")
+    )
+    await begun_step_by_step(api, own, path)
+
+
+async def begun_step_by_step(api: Api, own: Client, path: str) -> None:
+    await api.gate.play()
+    now = await own.get(path)
+    await own.post(f"{path}/plan", plan_seen(now, seal=now["plan"]["seal"], decision="step_by_step"))
+
+
+@pytest.mark.parametrize("change", [by_an_edit, by_a_change_of_the_plan, by_planning_anew])
+async def test_who_said_something_to_a_person_s_own_client_does_not_confirm_alone_what_that_makes_of_what_waits(
+    api: Api, change: Callable[[Api, Client, str, Any], Awaitable[None]]
+) -> None:
+    stage, own = api.gate, await api.client()
+    money(stage)
+    waits = await asked(api, own, path="one.md", content="1")
+    if change is by_planning_anew:  # also in a task that was opened in Slack
+        stage.planner.assessments.append(Assessment(60, 4))
+        calls = [Call("desk", "write", {"path": path, "content": "1"}) for path in ("a.md", "b.md")]
+        stage.planner.script.append(ProposePlan(tuple(ProposedStep(one, "write") for one in calls)))
+        await stage.say("write them")
+        task = {"id": (await stage.ledger.tasks_of(stage.session))[0].id}
+    else:
+        task = await planned(api, own, "a.md", "b.md")
+    await by_rejecting(api, own)
+    await change(api, own, waits, task)
+    await stage.play()
+    (action,) = [one for one in await stage.ledger.pending(TEAM) if b"pay.md" in one.args]
+    with nothing_ran(stage):
+        assert (await stage.confirm(action, BEN)).code == "not_allowed"
+        await stage.play()

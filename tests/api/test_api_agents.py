@@ -19,6 +19,7 @@ from gate.rules.action import Action, Session
 from gate.rules.action_states import State
 from gate.rules.approvers import Approvers
 from gate.rules.grants import Grant
+from gate.rules.ids import derive_id
 from gate.rules.planner_port import Call, CancelPending, Propose, ProposedStep, ProposePlan, Say
 from gate.rules.policy import Rule
 from gate.rules.reviews import Phase, Review
@@ -362,6 +363,45 @@ async def test_a_plain_yes_confirms_nothing_that_an_agent_asked_for(api: Api, re
     assert "what an agent asked for" in stage.texts[-1]
     (action,) = await stage.ledger.pending(TEAM)
     assert (await agent.get(f"/actions/{action.id}"))["id"] == action.id
+
+
+async def asked_again(api: Api, agent: Client, name: str) -> Action:
+    """A call of an agent's task, as its person asks it again once it has expired and the task is over."""
+    stage = api.gate
+    stage.planner.script = [Propose((write(name).call,)), Say("done")]
+    sent = {"text": f"write {name}", "session_id": stage.session.key}
+    await agent.post("/tasks", sent, 201)
+    await stage.play()
+    (action,) = [one for one in await stage.ledger.pending(TEAM) if name in one.preview.summary]
+    stage.travel(1000)
+    await stage.play(timers=True)
+    assert (await reissue_by_press(stage.world, stage.press(await stage.now(action.id)))).ok
+    await stage.play()
+    return await stage.now(derive_id("renew", action.id))
+
+
+async def test_a_plain_yes_confirms_no_call_of_an_agents_task_that_is_asked_again(api: Api) -> None:
+    stage, agent = api.gate, await api.agent()
+    api.open_scene(agent)
+    stage.planner.script = [Say("hi")]
+    await stage.say("hello", ts="1700000100.000000")
+    fresh = await asked_again(api, agent, "a.md")
+    assert (fresh.state, fresh.task) == (State.PREPARED, "")
+    await stage.say("yes", mentioned=False, ts="4100000200.000000")
+    assert stage.desk.calls == []
+    assert "what an agent asked for" in stage.texts[-1]
+
+
+async def test_what_is_asked_again_of_an_agents_task_leaves_room_for_the_actions_of_its_person(
+    api: Api,
+) -> None:
+    stage, agent = api.gate, await api.agent()
+    api.open_scene(agent)
+    stage.world = replace(stage.world, limits=replace(stage.world.limits, pending_per_user=2))
+    fresh = await asked_again(api, agent, "a.md")
+    assert (fresh.state, fresh.task) == (State.PREPARED, "")
+    assert (await agent.ask("POST", "/actions", NEW))[0] == 422
+    assert isinstance(await prepare(stage.world, CallRequest("hers", stage.session, ANN, WRITE)), Prepared)
 
 
 async def test_only_of_what_is_stored_is_it_noted_who_proposed_it(api: Api) -> None:

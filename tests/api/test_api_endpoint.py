@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
+from gate.rules.access import TokenKind
 from gate.rules.ports import Unavailable
 from handlers.api.app import DOCUMENT
 from handlers.api.route import Problem
@@ -20,6 +22,7 @@ from storage.idempotency import AnswerStore
 from storage.tokens import TokenStore
 from tests.api.api_server import Api
 from tests.api.test_api_actions import WRITE
+from tests.gate.gate_setup import BOT, DORA, GIL, SAM
 
 PROBLEM = "application/problem+json"
 
@@ -62,6 +65,25 @@ async def test_a_token_ends_with_its_time_or_its_revocation(api: Api) -> None:
     store(api).offset = timedelta(days=2)
     status, problem = await late.ask("GET", "/actions")
     assert (status, problem["code"]) == (401, "token_over")
+
+
+@pytest.mark.parametrize("kind", TokenKind)
+@pytest.mark.parametrize("user", [GIL, SAM, DORA, "U_NOBODY"])
+async def test_a_token_ends_with_the_account_of_its_person(api: Api, kind: TokenKind, user: str) -> None:
+    """A guest, somebody of another workspace, somebody who has left, and nobody."""
+    client = await api.client(kind, user=user)
+    for route in ROUTES:
+        if route.method == "GET":
+            status, problem = await client.ask("GET", route.path.replace("{id}", "id1"))
+            assert (status, problem["code"]) == (401, "account"), route
+
+
+async def test_a_token_of_an_app_that_may_ask_reads(api: Api) -> None:
+    agent, person = await api.agent(user=BOT), await api.client(user=BOT)
+    assert [(await client.ask("GET", "/actions"))[0] for client in (agent, person)] == [401, 401]
+    policy = replace(api.gate.world.policy, listed_bots=frozenset({BOT}))
+    api.gate.world = replace(api.gate.world, policy=policy)
+    assert [(await client.ask("GET", "/actions"))[0] for client in (agent, person)] == [200, 401]
 
 
 # promise: API-05

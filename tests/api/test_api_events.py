@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import ClientResponse
 
-from gate.rules.access import EventFilter, StreamEvent
+from gate.rules.access import EventFilter, StreamEvent, TokenKind
 from gate.rules.ports import LedgerEvent
 from gate.rules.task import Assessment, Missing, Question
 from handlers.api.event_history import HISTORY_PAGE, History
@@ -21,7 +22,7 @@ from tests.api.api_server import Api, Client
 from tests.api.test_api_actions import WRITE, proposed
 from tests.api.test_api_actions import seen as version
 from tests.api.test_api_tasks import planned, seen
-from tests.gate.gate_setup import BEN, TEAM
+from tests.gate.gate_setup import ANN, BEN, TEAM
 
 
 class Stream:
@@ -205,6 +206,16 @@ async def test_a_stream_ends_soon_after_its_token(hasty: Api) -> None:
     assert isinstance(tokens, TokenStore)
     async with listening(ann) as stream:
         await tokens.revoke(ann.token.id)
+        with pytest.raises(EOFError):
+            await stream.next()
+
+
+@pytest.mark.parametrize("kind", TokenKind)
+async def test_a_stream_ends_soon_after_the_account_of_its_person(hasty: Api, kind: TokenKind) -> None:
+    client = await hasty.client(kind)
+    people = hasty.gate.directory.people
+    async with listening(client) as stream:
+        people[ANN] = replace(people[ANN], is_deleted=True)
         with pytest.raises(EOFError):
             await stream.next()
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gate.actions import claim_click, undo
-from gate.rules.action import CallClass
+from bot.job_routes import jobs
+from bot.wiring import KEEP_INBOX
+from gate.actions import claim_click, reissue, undo
+from gate.rules.action import Action, CallClass
 from gate.rules.action_states import State
+from gate.rules.canonical_json import stored_args
 from gate.rules.events import of_action
 from gate.rules.plan_changes import StepChange
 from gate.rules.planner_port import Call, Propose, ProposedStep, ProposePlan, Say
@@ -20,8 +24,10 @@ from gate.rules.task import Assessment, Task
 from gate.tasks import control
 from gate.tasks import plan as flow
 from tests.api.api_server import Api, Client
-from tests.api.test_api_actions import WRITE
+from tests.api.test_api_actions import WRITE, seen
+from tests.api.test_api_events import listening
 from tests.api.test_api_result_review_steps import ways
+from tests.api.test_gateway import AT_ONCE, connected
 from tests.gate.gate_setup import ANN, TEAM
 from tests.gate.plan_setup import on_pause, on_plan, proposes, waiting, write
 from views.card import card
@@ -219,3 +225,111 @@ async def test_a_private_rule_that_comes_later_is_not_named_where_it_calls_an_ac
     assert not any(
         "LAYOFFS" in str(line.entry) for line in await stage.ledger.audit_tail(team=TEAM, limit=100)
     )
+
+
+@pytest.mark.parametrize("answer_is_lost", [False, True])
+async def test_an_agent_that_repeats_its_proposal_is_told_nothing_of_what_its_person_typed_into_it(
+    api: Api, answer_is_lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = api.gate
+    stage.rule(Rule("letters are private", ("desk.write",), texts=(r"^hr/",), private=True))
+    stage.desk.notes["hr/x.md"] = held = "Ben earns 60,000"
+    agent, ann = await api.agent(), await api.client()
+    if answer_is_lost:
+        monkeypatch.setattr(api.services.answers, "keep", lost)
+    await agent.ask("POST", "/actions", WRITE, Idempotency_Key="k1")
+    monkeypatch.undo()
+    await stage.play()
+    (action,) = await stage.ledger.pending(TEAM)
+    path = f"/actions/{action.id}"
+    typed = {"path": "hr/x.md", "content": TYPED}
+    await ann.post(f"{path}/edit", seen(await ann.get(path), arguments=typed))
+    await stage.play()
+    assert TYPED in repr(await ann.get(path))
+    stage.travel(25 * 3600)
+    await stage.ledger.purge(await stage.ledger.now() - KEEP_INBOX)
+    again = await agent.post("/actions", WRITE, 201, Idempotency_Key="k1")
+    assert again["action"]["id"] == action.id
+    assert TYPED not in repr(again)
+    assert held not in repr(again)
+
+
+async def lost(*answer: object) -> None:
+    """The process dies before it keeps its answer."""
+    raise OSError("killed")
+
+
+async def renewed(api: Api, ann: Client, action: Action, how: str) -> Action:
+    """What asks the same again, once the task of the action is over."""
+    stage = api.gate
+    if how == "drifted as its task ended":
+        assert (await stage.confirm(action)).ok
+        stage.desk.notes[stored_args(action.args)["path"]] = "CHANGED SINCE"
+        work = jobs(stage.world)
+        while due := [run for run in stage.runs if run.key not in stage.done and not run.delay]:
+            run = min(due, key=lambda one: one.name == "renew")  # another replica may be as late
+            stage.done.add(run.key)
+            await work[run.name].work(*run.args)
+    else:
+        stage.travel(1000)
+        await stage.play(timers=True)
+        if how == "expired, by button":
+            assert (await reissue.reissue_by_press(stage.world, stage.press(await stage.now(action.id)))).ok
+        else:
+            await ann.post(f"/actions/{action.id}/renew", None, 202)
+        await stage.play()
+    (fresh,) = await stage.ledger.pending(TEAM)
+    assert (fresh.renews, fresh.step, bool(fresh.turn)) == (action.id, "", True)
+    return fresh
+
+
+@pytest.mark.slow(but=3)
+@pytest.mark.parametrize("private", [True, False], ids=["private", "shown to all"])
+@pytest.mark.parametrize(
+    "how", ["expired, by button", "expired, over the API", "drifted as its task ended", "asked again twice"]
+)
+async def test_an_agent_is_told_nothing_of_a_call_of_its_task_that_is_asked_again_once_that_is_over(
+    api: Api, how: str, private: bool
+) -> None:
+    """Nobody looks at what it gives, as somebody does in the task."""
+    stage = api.gate
+    if private:
+        stage.rule(Rule("letters are private", ("desk.*",), texts=(r"^hr/",), private=True))
+    stage.desk.notes["hr/x.md"] = held = "Ben earns 60,000"
+    agent, ann = await api.agent(), await api.client()
+    made = await agent.post("/tasks", {"text": "write a letter"}, 201)
+    stage.planner.script += [
+        Propose((Call("desk", "write", {"path": "hr/x.md", "content": TYPED}),)),
+        Say("done"),
+    ]
+    await stage.play()
+    (action,) = await stage.ledger.pending(TEAM)
+    given = hashlib.sha256(TYPED.encode()).hexdigest()
+    kept = (TYPED, held, "hr/x.md", "CHANGED SINCE", given) if private else (given,)
+
+    async def leaked(of: Action) -> list[str]:
+        path = f"/tasks/{made['id']}"
+        found = await ways(agent, path, await ann.get(path))
+        for one in ("", "?format=text", "/undo"):
+            found.append(await agent.ask("POST" if one == "/undo" else "GET", f"/actions/{of.id}{one}"))
+        found.append(await agent.ask("GET", f"/pending-review-detail/{of.id}"))
+        async with connected(agent) as client:
+            for name, args in (("gate_list", {"all": True}), ("gate_result", {"ticket": of.id})):
+                found.append(await client.call_tool(name, args, meta=AT_ONCE))
+        listed = [await agent.get(path), await agent.get("/audit?limit=100")]
+        return [one for one in kept if one in repr(found)] + [of.id for one in listed if of.id in repr(one)]
+
+    async with listening(agent) as stream:
+        first = "expired, by button" if how == "asked again twice" else how
+        fresh = await renewed(api, ann, action, first)
+        if how == "asked again twice":
+            fresh = await renewed(api, ann, fresh, first)
+        assert await leaked(fresh) == []
+        assert (await stage.confirm(fresh)).ok
+        await stage.play()
+        assert stage.desk.notes["hr/x.md"] == TYPED
+        assert given in repr(await ann.get(f"/actions/{fresh.id}"))
+        assert await leaked(fresh) == []
+        await agent.post("/tasks", {"text": "the last event"}, 201)
+        while (event := await stream.next())["type"] != "task_changed" or event["task_id"] == made["id"]:
+            assert fresh.id not in repr(event)

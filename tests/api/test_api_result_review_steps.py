@@ -23,7 +23,7 @@ from tests.api.test_api_reviews import decided
 from tests.api.test_api_tasks import in_mode, seen
 from tests.api.test_gateway import AT_ONCE, connected, status, words
 from tests.gate.fake_tools import answer
-from tests.gate.gate_setup import ANN, CLEO
+from tests.gate.gate_setup import ANN, CLEO, TEAM
 from tests.gate.plan_setup import on_pause
 from tests.gate.tasks.test_task_approval_modes import slowly
 
@@ -225,3 +225,15 @@ async def test_of_people_an_approver_is_not_told_what_nobody_has_let_out_of_a_st
         token = Token("t", TokenKind.PERSON, "t", action.session.team, user, (), since, since)
         (shown,) = await redacted(SimpleNamespace(token=token, world=api.gate.world), [action])  # type: ignore[arg-type]
         assert (SECRETS["write"] in str(action_responses.action(token, shown))) is told
+
+
+@pytest.mark.parametrize("first", ["look", "write"])
+async def test_the_log_keeps_nothing_of_what_a_reviewed_step_gave_before_and_after_a_rejection(
+    api: Api, first: str
+) -> None:
+    agent, ann = await api.agent(), await api.client()
+    _, _, line = await paused(api, agent, ann, first)
+    assert SECRETS[first] not in repr(await api.gate.ledger.audit_tail(team=TEAM, limit=1000))
+    await ann.post("/resume", decided(line, "REJECT"))
+    await api.gate.play()
+    assert SECRETS[first] not in repr(await api.gate.ledger.audit_tail(team=TEAM, limit=1000))

@@ -77,3 +77,20 @@ async def test_what_is_somebody_elses_does_not_exist_and_agents_do_not_decide(ap
         assert (await other.get(f"/history?execution_id={task['id']}"))["reviews"] == []
     assert (await ben.ask("POST", "/resume", decided(line)))[0] == 404
     assert (await agent.ask("POST", "/resume", decided(line)))[0] == 403
+
+
+async def test_the_decisions_on_one_execution_come_in_pages(api: Api) -> None:
+    ann = await api.client()
+    task, line = await reviewed(api, ann, Phase.BEFORE)
+    await ann.post("/resume", decided(line))
+    await api.gate.play()
+    (record,) = await api.gate.ledger.reviews.of(api.gate.session.team, task["id"])
+    for _ in range(4):
+        async with api.gate.ledger.begin() as tx:
+            await tx.reviews.save(replace(record, original_data={"text": "x" * 400_000}), api.gate.session)
+    path = f"/history?execution_id={task['id']}"
+    first = await ann.get(path)
+    second = await ann.get(f"{path}&after={first['next']}")
+    found = [one["id"] for page in (first, second) for one in page["reviews"]]
+    assert (len(first["reviews"]), len(found), second["next"]) == (4, 5, None)
+    assert found == sorted(found)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handlers.api.token_turns import FLOOD, Turns, release_slot
+from handlers.api.request_turns import FLOOD, Turns, release_slot
 from tests.api.api_server import Api
 from tests.bot.test_engine_runs import until
 from tests.tools.test_tools_fair_slots import _run_waiting_tasks
@@ -103,11 +103,11 @@ async def test_a_request_that_is_cancelled_as_its_turn_comes_hands_it_on() -> No
 
 
 async def test_a_flood_of_one_token_is_worked_one_by_one_and_another_token_is_answered_meanwhile(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    unhurried: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flooder, other = await api.agent(), await api.agent()
+    flooder, other = await unhurried.agent(), await unhurried.agent()
     at_work = most = 0
-    pages: Any = api.services.pages
+    pages: Any = unhurried.services.pages
     real = pages.actions
 
     async def slow(token: Any, **asked: Any) -> Any:
@@ -129,11 +129,11 @@ async def test_a_flood_of_one_token_is_worked_one_by_one_and_another_token_is_an
 
 
 async def test_of_a_flood_of_one_token_one_request_at_a_time_is_admitted_also_where_it_is_refused(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    unhurried: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flooder, other = await api.agent(), await api.agent()
+    flooder, other = await unhurried.agent(), await unhurried.agent()
     looking = most = 0
-    tokens: Any = api.services.tokens
+    tokens: Any = unhurried.services.tokens
     real = tokens.find
 
     async def slow(written: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -199,17 +200,29 @@ async def test_a_webhook_ends_with_its_token(api: Api, out: Out) -> None:
     assert await mine(other) == []
 
 
-async def test_nothing_is_lost_while_slack_does_not_say_who_somebody_is(api: Api, out: Out) -> None:
-    ann, agent = await api.client(), await api.agent()
-    await made(ann, url="https://example.com/ann", kinds=["approval_requested"])
-    await made(agent, url="https://example.com/agent", kinds=["approval_requested"])
+async def test_a_webhook_of_an_agent_is_told_nothing_once_its_person_is_deactivated(
+    api: Api, out: Out
+) -> None:
+    agent, people = await api.agent(), api.gate.directory.people
+    await made(agent)
     await proposed(api, agent)
+    people[ANN] = replace(people[ANN], is_deleted=True)
+    assert await out.all() == []
+
+
+async def test_nothing_is_lost_while_slack_does_not_say_who_somebody_is(api: Api, out: Out) -> None:
+    ann, agent, other = await api.client(), await api.agent(), await api.agent(user=BEN)
+    for name, client in (("ann", ann), ("agent", agent), ("other", other)):
+        await made(client, url=f"https://example.com/{name}", kinds=["approval_requested"])
+    await proposed(api, agent)
+    await proposed(api, other)
     gone = api.gate.directory.people.pop(ANN)
     with pytest.raises(Unavailable, match="whose token"):
         await out.all()
     assert any(run.name == "deliver" for run in api.gate.runs)  # the others have theirs all the same
     api.gate.directory.people[ANN] = gone
-    assert sorted(await out.all()) == ["https://example.com/agent", "https://example.com/ann"]
+    told = sorted(await out.all())
+    assert told == [f"https://example.com/{name}" for name in ("agent", "ann", "other")]
 
 
 async def test_no_webhook_is_told_of_the_undo_of_what_is_private_to_a_person(api: Api) -> None:

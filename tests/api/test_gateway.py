@@ -26,7 +26,7 @@ from gate.rules.policy import Policy, Rule, decide
 from gate.rules.reviews import Phase, Review
 from gate.rules.tool import Hints, ToolSpec
 from handlers.gateway.results import elicitation_message, progress
-from handlers.gateway.waiting import pending_or_next_id
+from handlers.gateway.waiting import Waiter, pending_or_next_id
 from tests.api.api_server import Api, Client
 from tests.gate.counting_policy import CountingPolicy
 from tests.gate.gate_setup import ANN, BEN
@@ -382,6 +382,29 @@ async def test_a_disconnect_from_gate_result_withdraws_nothing(api: Api) -> None
         assert len(await api.gate.ledger.pending("T1")) == 1
 
 
+async def test_a_call_that_waits_does_not_look_anew_whenever_somebody_else_is_asked_for_something(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, refresh = list[str](), Waiter._refresh
+
+    async def counted(waiter: Waiter, action: Action) -> Action:
+        looks.append(action.id)
+        return await refresh(waiter, action)
+
+    monkeypatch.setattr(Waiter, "_refresh", counted)
+    async with connected(await api.agent()) as mcp, connected(await api.agent(user=BEN)) as other:
+        ticket = await ticket_for(mcp)
+        waits = asyncio.create_task(mcp.call_tool("gate_result", {"ticket": ticket}))
+        await until(lambda: joined(api, 1))
+        for number in range(20):
+            made = await called(other, path=f"{number}.md", meta=AT_ONCE)
+            assert made.structured_content
+            await other.call_tool("gate_withdraw", {"ticket": made.structured_content["ticket"]})
+        await confirmed(api)
+        assert words(await waits)
+    assert looks.count(looks[0]) < 10
+
+
 async def test_what_a_person_changed_is_told_with_what_ran(api: Api) -> None:
     async with connected(await api.agent()) as mcp:
         call = called(mcp)
@@ -561,6 +584,19 @@ async def test_a_token_that_is_revoked_during_the_wait_gets_no_result(api: Api) 
         result = await call
     assert result.is_error
     assert words(result).startswith("This token does not count any more")
+
+
+async def test_an_agent_whose_person_is_deactivated_during_the_wait_gets_no_result(api: Api) -> None:
+    people = api.gate.directory.people
+    api.gate.rule(admins=frozenset({BEN}))
+    async with connected(await api.agent()) as mcp:
+        call = called(mcp)
+        action = await waiting(api)
+        people[ANN] = replace(people[ANN], is_deleted=True)
+        assert (await claim_click.reject(api.gate.world, api.gate.press(action, BEN, reason="no"))).ok
+        result = await call
+    assert result.is_error
+    assert words(result).startswith("This account is deactivated.")
 
 
 class Numbered:

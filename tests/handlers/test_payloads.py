@@ -80,6 +80,7 @@ def message(text: str, **more: Any) -> dict[str, Any]:
         ("<https://a.example/?a=1&amp;b=2>", "https://a.example/?a=1&b=2"),
         ("a\nb", "a\nb"),
         ("half \ud800 a pair\0", "half \ufffd a pair\ufffd"),
+        ("\x1b[31mred", "\ufffd[31mred"),
     ],
 )
 def test_a_message_is_read_as_it_was_typed(sent: str, typed: str) -> None:
@@ -185,9 +186,11 @@ def test_a_number_after_a_command_is_bounded(text: str, number: int | None) -> N
     [
         {"user": "U_ROBOT", "bot_id": "B1"},
         {"user": None, "bot_id": "B1", "subtype": "bot_message"},
+        {"user": "USLACKBOT", "subtype": "slackbot_response"},
+        {"subtype": "me_message"},
         {"user": ANN, "app_id": "A1", "bot_profile": {"id": "B1"}},
     ],
-    ids=["an account", "none", "a person's"],
+    ids=["an account", "none", "Slackbot", "by /me", "a person's"],
 )
 def test_what_another_app_posts_is_known_of_without_its_words(more: dict[str, Any]) -> None:
     body = message("Deploy now?", thread_ts="1.1", **more)

@@ -47,7 +47,7 @@ def choices(card: Card) -> list[str]:
 
 
 async def pins(edge: Edge) -> tuple[Pin, ...]:
-    return await PinStore(edge.ledger._engine, edge.ledger.seals).of("desk")
+    return await PinStore(edge.ledger._engine, edge.ledger.seals).of("desk", edge.desk.specs_now)
 
 
 async def listed_anew(edge: Edge, name: str = "gauge") -> None:

@@ -34,6 +34,15 @@ async def window(http: Edge, callback: str) -> Any:
     return await http.ws.wait_for(find, AGES)
 
 
+async def sent(http: Edge, callback: str, given: dict[str, dict[str, str]]) -> Card:
+    """The card of a held result whose window of this kind was sent with these values."""
+    card = await held(http)
+    await card.click(callback)
+    await http.ws.as_(ANN).submit(await window(http, callback), given)
+    await http.settled()
+    return card
+
+
 async def records(http: Edge, card: Card) -> list[tuple[str, str, str]]:
     found = await review_queue.history(http.world, TEAM, card.id)
     return [(one.trigger_phase.name, one.decision.value, one.comment) for one in found]
@@ -75,16 +84,12 @@ async def test_a_result_that_waits_is_listed_in_its_thread_and_at_home(edge: Edg
 
 
 async def test_a_result_is_changed_in_its_window(http: Edge) -> None:
-    card = await held(http)
-    await card.click("held_change")
-    view = await window(http, "held_change")
     given = {
         f"{RESULT}.text": {VALUE: ""},
         f"{RESULT}.content": {VALUE: "by hand"},
         COMMENTED: {COMMENTED: "a typo"},
     }
-    await http.ws.as_(ANN).submit(view, given)
-    await http.settled()
+    card = await sent(http, "held_change", given)
     outcome = released(await card.action())
     assert outcome is not None
     assert outcome.structured["content"] == "by hand"
@@ -92,12 +97,16 @@ async def test_a_result_is_changed_in_its_window(http: Edge) -> None:
     assert await records(http, card) == [("AFTER", "APPROVE", "a typo")]
 
 
+async def test_a_result_that_nobody_changed_in_its_window_is_released_with_the_comment(http: Edge) -> None:
+    card = await sent(http, "held_change", {COMMENTED: {COMMENTED: "as it should be"}})
+    outcome = released(await card.action())
+    assert outcome is not None
+    assert "<@U_ANN> released its result." in shown(card.message.blocks)
+    assert await records(http, card) == [("AFTER", "APPROVE", "as it should be")]
+
+
 async def test_a_rejected_result_is_dropped_and_the_call_is_undone_from_its_card(http: Edge) -> None:
-    card = await held(http)
-    await card.click("held_reject")
-    view = await window(http, "held_reject")
-    await http.ws.as_(ANN).submit(view, {COMMENTED: {COMMENTED: "wrong file"}})
-    await http.settled()
+    card = await sent(http, "held_reject", {COMMENTED: {COMMENTED: "wrong file"}})
     told = shown(card.message.blocks)
     assert "<@U_ANN> rejected its result, so it is dropped. What it changed is still changed." in told
     assert "“wrong file”" in told

@@ -259,7 +259,7 @@ async def test_an_answer_to_a_question_is_read_like_a_part_of_the_sentence(produ
             continue
         await ann.say(OPS, f"<@UBOT> {words}", thread_ts=said.ts)
         try:
-            await product.ws.wait_for(told, 4)
+            await product.ws.wait_for(told, SECONDS)
         except (AssertionError, TimeoutError):
             wrong[sentence, words] = [shown(one) for one in answers()]
             continue

@@ -203,6 +203,21 @@ async def test_only_who_may_confirm_the_action_answers(edge: Edge) -> None:
     assert [reply.content for reply in asking.replies] == [{"name": "Ben"}]
 
 
+async def test_what_is_asked_in_a_call_of_several_people_is_declined_in_words(edge: Edge) -> None:
+    """One of them, or somebody else who may vote, would say alone what the call does."""
+    asking = Asking(edge, request(SHORT))
+    card = await edge.propose("put_back", path="a.md", content="hello")
+    for user in (BEN, CLEO):
+        assert (await edge.ws.as_(user).click(card.message, "confirm")).ok
+    await edge.settled()
+    assert (await card.action()).state == "succeeded"
+    assert [(reply.action, reply.content) for reply in asking.replies] == [("decline", None)]
+    assert questions(edge) == []
+    (told,) = [m.text for m in edge.ws.messages(OPS) if "I declined" in m.text]
+    assert "several people decide" in told
+    assert await audited(edge) == [("question_declined", "policy", "")]
+
+
 async def test_somebody_else_is_told_who_may_and_sees_no_form(http: Edge) -> None:
     asking = Asking(http, request(SHORT))
     await confirmed(http)

@@ -67,7 +67,7 @@ async def test_what_destroys_wants_its_phrase_typed(edge: Edge) -> None:
     modal = await opened(card, "typed")
     assert right in said_in(modal)
     assert modal.body["submit"]["text"] == "Shred"
-    wrong = await edge.ann.submit(modal, phrase(right.lower()))
+    wrong = await edge.ann.submit(modal, phrase(right.upper()))
     assert wrong.fields == {
         "phrase": "That is not the phrase. Type it exactly as shown, with the same capitals."
     }

@@ -102,6 +102,7 @@ async def test_who_is_no_full_member_presses_nothing(http: Edge, button: str) ->
         with http.nothing_ran():
             await press(card, button, user)
         await unchanged(card, before)
+        await http.told(user, told)
         assert len([text for text in http.hints(user) if told in text]) == 1, user
 
 
