@@ -46,7 +46,7 @@ class SlackThreads:
             if posted and posted.ts:
                 return posted.ts
             try:
-                at, ts = await self._cards.show(key, posted, To("", channel), message)
+                at, ts, _ = await self._cards.show(key, posted, To("", channel), message)
             except SlackError as error:
                 raise NoThread(NO_THREAD.format(channel=channel, code=error.code)) from error
             await self._ledger.set_posted(key, Posted(at, ts, 1))

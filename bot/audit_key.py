@@ -11,7 +11,7 @@ from bot.row_sealing import seal_once
 from bot.settings import Settings, SettingsError, make_key
 from gate.rules.audit import Keyring
 from storage import reseal
-from storage.audit_log import head, last, next_key
+from storage.audit_log import UnreadableEntry, head, last, next_key
 from storage.row_macs import RowMacs, row_macs_of
 
 GONE = (
@@ -50,6 +50,13 @@ async def fitting_key(settings: Settings, engine: AsyncEngine, *, make: bool = T
 async def fitting_seals(settings: Settings, engine: AsyncEngine) -> RowMacs:
     """What the operator's commands make and check rows with. Raises SettingsError as `fitting_key`."""
     return row_macs_of((await fitting_key(settings, engine)).current)
+
+
+async def changing_key(settings: Settings, engine: AsyncEngine) -> tuple[RowMacs, bytes]:
+    """The same for a command that changes something, and the key with which that is noted. Raises SettingsError."""
+    key = (await fitting_key(settings, engine)).current
+    await seal_once(settings, engine, key)
+    return row_macs_of(key), key
 
 
 async def seals_there(settings: Settings, engine: AsyncEngine) -> RowMacs | None:
@@ -101,7 +108,10 @@ async def _rotate_given(settings: Settings, engine: AsyncEngine) -> int:
 
 
 async def _chained_with(engine: AsyncEngine, keys: Keyring) -> bytes | None:
-    newest = await last(engine)
+    try:
+        newest = await last(engine)
+    except UnreadableEntry:
+        return None
     return next_key(keys, newest) if newest else None
 
 

@@ -15,18 +15,20 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.concurrency import release_slot
 from bot.message_streams import Streams, in_parts
 from bot.outgoing_check import checked_message
-from bot.slack_messages import Messages, Statuses, card_metadata, evict_oldest
+from bot.slack_messages import Messages, Sent, Statuses, card_metadata, evict_oldest
 from bot.slack_retry import REFUSED, SlackError
 from gate.actions.action_versions import audit_entry
 from gate.rules.action import OWN_CARD, Action, Json, Session, Vote
 from gate.rules.action_states import State
 from gate.rules.audit import Line, without_reason
 from gate.rules.ids import derive_id
-from gate.rules.messages import EPHEMERAL, LATE, OVER, CardKey, CardKind
+from gate.rules.jobs import OWNER
+from gate.rules.messages import EPHEMERAL, LATE, NOT_TAKEN, OVER, CardKey, CardKind
 from gate.rules.ports import Ledger, Note, Posted, Unavailable
 from gate.rules.task import Step, Task
 from gate.tasks.pending import PendingItem
 from handlers.slack.listener import To
+from tools.mcp.limits import FairSlots
 from views import lists, notices, rendering
 from views.block_kit import Message
 from views.rendering import RUNNING, Card
@@ -81,7 +83,7 @@ class Cards(Messages):
         self._plain = False  # whether this workspace has refused Slack's newest blocks
         # Two draws of one card must not both find it unposted.
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
-        self._one_read = asyncio.Semaphore(1)  # long ones share one core with everything else
+        self._one_read = FairSlots(1, 1)  # long ones share one core with everything else
         self._draw_events: dict[str, asyncio.Event] = {}
 
     def draw_now(self, key: str) -> None:
@@ -187,9 +189,7 @@ class Cards(Messages):
         shared = await self._ledger.posted(action.group.removesuffix(OWN_CARD)) if action.group else None
         if posted is None or shared is None or not posted.ts or posted.ts != shared.ts:
             return posted
-        on_its_way = Posted(posted.channel, "", posted.revision)
-        await self._ledger.set_posted(action.id, on_its_way)
-        return on_its_way
+        return await self.expect(action.id, Posted(posted.channel, "", posted.revision))
 
     async def _draw_task(self, task_id: str, again: set[str], seen: OnDraw) -> tuple[float, set[str]]:
         """The cards of a task. For how long one of them has to be put off, and which somebody else has drawn."""
@@ -271,11 +271,15 @@ class Cards(Messages):
         return await self._post_card(card, posted) if card and drawn else set()
 
     async def _note_card(self, note: Note) -> Card:
-        """A long result of a read is drawn beside the loop, as it takes up to 0.3 s."""
+        """A long result of a read is drawn beside the loop, as it takes up to 0.3 s; people take turns at that."""
         if note.kind != "read" or not _is_long(str(note.body.get("text") or ""), note.body.get("structured")):
             return rendering.of_note(note, await self._note_message(note))
-        async with self._one_read:
+        owner = OWNER.get()
+        await self._one_read.acquire(owner)
+        try:
             return await asyncio.to_thread(lambda: rendering.of_note(note, notices.message(note)))
+        finally:
+            self._one_read.release(owner)
 
     async def _note_message(self, note: Note) -> Message:
         """A list is one person's, or that of the thread that everybody in it may see."""
@@ -305,13 +309,25 @@ class Cards(Messages):
     async def _post_card(self, card: Card, posted: Posted | None) -> set[str]:
         """Post or update one message, and remember where it stands; its key where somebody else has drawn it
         meanwhile."""
+        if posted and posted.digest == NOT_TAKEN and not (card.spent or card.earlier):
+            posted = await self._without_stand_in(card.key, posted)
         try:
             at = await self._send_card(card, posted)
         except SlackError as error:
             log.error("the card %s cannot be shown: %s", card.key, error)
             await self._tell_not_posted(card, posted, error)
+            now = await self._ledger.posted(card.key)  # which has no place where the message was gone
+            if not (now and now.ts):
+                await self._record_not_taken(card, now)
             return set()
         return set() if await self._record_posted(card, posted, at) else {card.key}
+
+    async def _without_stand_in(self, key: str, posted: Posted) -> Posted:
+        """Delete the sentence that stands in the place of a card, if one does: the card comes as a new message, whose
+        time says since when people can see it. Where Slack does not delete it, it is changed. Raises Unavailable."""
+        if posted.ts and not await self.remove(posted):
+            return posted
+        return await self.expect(key, Posted(posted.channel, "", posted.revision))
 
     async def _tell_not_posted(self, card: Card, posted: Posted | None, error: SlackError) -> None:
         """Where it cannot be posted, whoever it waits for is told once, in direct messages."""
@@ -320,14 +336,14 @@ class Cards(Messages):
             with contextlib.suppress(SlackError, Unavailable):
                 await self.post_ephemeral(To(card.asker), checked_message(notices.answer(told)))
 
-    async def _send_card(self, card: Card, posted: Posted | None) -> tuple[str, str]:
+    async def _send_card(self, card: Card, posted: Posted | None) -> Sent:
         """With Slack's newest blocks where it knows them; where it stands now. Raises Refused, Unavailable."""
         if card.spent and posted and posted.ts and await self.remove(posted):
-            return posted.channel, posted.ts
+            return Sent(posted.channel, posted.ts)
         if card.alone:
             to = To(card.alone, card.session.channel, card.session.thread)
             at = await self.post_ephemeral(to, checked_message(card.plain or card.message))
-            return card.session.channel, at or EPHEMERAL
+            return Sent(card.session.channel, at or EPHEMERAL)
         to, posted = await self._place(card, posted)
         if card.streams and self.streams:
             return await self._stream_card(card, posted, to, self.streams)
@@ -363,13 +379,9 @@ class Cards(Messages):
             await self.close(card.key, posted, there, checked_message(notices.answer(NOW_PRIVATE)))
         except SlackError as error:
             log.warning("the card %s cannot be closed where it stood: %s", card.key, error)
-        moved = Posted(to.channel, "", posted.revision)
-        await self._ledger.set_posted(card.key, moved)
-        return moved
+        return await self.expect(card.key, Posted(to.channel, "", posted.revision))
 
-    async def _stream_card(
-        self, card: Card, posted: Posted | None, to: To, streams: Streams
-    ) -> tuple[str, str]:
+    async def _stream_card(self, card: Card, posted: Posted | None, to: To, streams: Streams) -> Sent:
         """A long answer grows part by part, where it has not been tried before. Where it stands is written down once it
         has begun, with revision 0: whoever draws it next makes it whole."""
         message = checked_message(card.message)
@@ -378,7 +390,7 @@ class Cards(Messages):
             posted = Posted(to.channel, ts, 0)
             await self._ledger.set_posted(card.key, posted)
             if await streams.end(to.channel, ts, rest, card_metadata(card.key)):
-                return to.channel, ts
+                return Sent(to.channel, ts)
         return await self.show(card.key, posted, to, message)
 
     async def _reserve_actions(self, card: Card, posted: Posted | None, to: To) -> None:
@@ -389,11 +401,13 @@ class Cards(Messages):
                 for action in sorted(sharing, key=lambda one: one.id):
                     await tx.posted(action.id, Posted(to.channel, "", 0))
 
-    async def _record_posted(self, card: Card, posted: Posted | None, at: tuple[str, str]) -> bool:
+    async def _record_posted(self, card: Card, posted: Posted | None, at: Sent) -> bool:
         """Write down where it stands, and with each action on it which version of it is seen there: on the record,
         where that is for the first time. False where somebody else has drawn the card since it was read."""
-        rows = {action.id: Posted(*at, action.revision, mark) for action, mark in card.shows}
-        rows[card.key] = Posted(*at, card.revision, card.digest)
+        channel, ts, whole = at
+        marks = [(one.id, one.revision, mark) for one, mark in card.shows]
+        marks.append((card.key, card.revision, card.digest))
+        rows = {key: Posted(channel, ts, number, mark if whole else NOT_TAKEN) for key, number, mark in marks}
         before = dict(await self._ledger.posted_of([key for key in rows if key != card.key]))
         if posted:
             before[card.key] = posted
@@ -405,6 +419,14 @@ class Cards(Messages):
                 guard = (posted.revision if posted else 0) if key == card.key else None
                 fresh.append(await tx.posted(key, rows[key], guard))
         return all(fresh)
+
+    async def _record_not_taken(self, card: Card, posted: Posted | None) -> None:
+        """It is not on its way any more."""
+        channel = (posted.channel if posted else "") or card.session.channel
+        gone = Posted(channel, "", posted.revision if posted else 0, NOT_TAKEN)
+        async with self._ledger.begin() as tx:
+            for key in sorted({card.key, *(action.id for action, _ in card.shows)}):
+                await tx.posted(key, gone)
 
     async def _record_not_posted(self, card: Card, posted: Posted | None) -> set[str]:
         """Nothing had to be drawn, so that this was no try to post it."""

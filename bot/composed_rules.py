@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gate.arguments.composed_texts import with_composed_texts
+from gate.arguments.plain_texts import with_composed_texts
 from gate.arguments.text_forms import composed
 from gate.rules.policy import Rule
 

@@ -26,7 +26,8 @@ from workspace.state import archived
 
 SAMPLE = Path(__file__).parent.parent / "manifests" / "sample"
 PORTS = (8765, 0)  # the usual one, else any that is free
-IGNORED = "The demo ignores {names} and keeps its own data in {home}: it touches nobody's real work.\n"
+IGNORED = "The demo ignores {names} and keeps its own data in {home}.\n"
+OTHERS = "From countersign.yaml, there run as well: {names}. What is confirmed for these happens where they lead.\n"
 EXAMPLES = (  # a read, a change that can be undone, and a plan
     "what is in reports",
     "move the Q3 summary to the archive",
@@ -60,12 +61,9 @@ async def demo(settings: Settings) -> None:
         files = sample_stories(sample_files(settings.home / "files"))
         desk = demo_servers(sample_desk(settings.home / "desk", datetime.now(UTC)), await postbox.start())
         servers = (*desk, *story_servers(files))
-        async with (
-            archived(workspace.state, settings.home / "messages.jsonl"),
-            build(local(settings, url, workspace.installation, files, servers)),
-        ):
-            if settings.ignored:
-                sys.stdout.write(IGNORED.format(names=", ".join(settings.ignored), home=settings.home))
+        turned = local(settings, url, workspace.installation, files, servers)
+        async with archived(workspace.state, settings.home / "messages.jsonl"), build(turned):
+            sys.stdout.write(of_production(settings, turned))
             sys.stdout.write(WELCOME.format(url=workspace.page_url, files=files, mails=postbox.folder))
             sys.stdout.flush()
             await stop.wait()
@@ -100,6 +98,13 @@ def local(
         api_url=f"{url}/api/",
         servers=(*bundled, *others),
     )
+
+
+def of_production(settings: Settings, turned: Settings) -> str:
+    """What of somebody's real settings the demo leaves alone, and what of them runs in it, as `turned` has it."""
+    told = IGNORED.format(names=", ".join(settings.ignored), home=settings.home) if settings.ignored else ""
+    others = [one.name for one in turned.servers if one in settings.servers]
+    return told + (OTHERS.format(names=", ".join(others)) if others else "")
 
 
 async def _start(workspace: Workspace) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import dbos
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
+from dbos._serialization import DefaultSerializer
 
 from bot.concurrency import ConcurrencySlots
 from bot.dbos_db import connect, shared
@@ -111,7 +112,7 @@ class Engine:
         self._reported: frozenset[str] = frozenset()  # runs that `given_up` has named
         self._client = DBOSClient(
             system_database_engine=self._sql,
-            serializer=DBOSPortableJSONSerializer(),
+            serializer=json_alone(),
             application_name=APPLICATION,
             lazy=True,
         )
@@ -289,7 +290,7 @@ class Engine:
             "system_database_engine": self._sql,
             "executor_id": self._executor,
             "application_version": self._version,
-            "serializer": DBOSPortableJSONSerializer(),
+            "serializer": json_alone(),
             "max_executor_threads": 16,
             "run_migrations": False,
             "use_listen_notify": False,  # only for recv and events, which we do without;
@@ -392,6 +393,21 @@ class Engine:
         await job.work(*args)
 
 
+class Pickled(TypeError):
+    """A row of the engine that is pickled, as none of ours is."""
+
+
+def _refuse_pickle(*_: Any) -> NoReturn:
+    raise Pickled("A run in the database is pickled, which no run of this program is: it is not read.")
+
+
+def json_alone() -> DBOSPortableJSONSerializer:
+    """The serializer for runs. DBOS unpickles a row that says so of itself, and has no setting for that: whoever can
+    write to the database could run any code. From now on it pickles and unpickles nothing in this process."""
+    DefaultSerializer.serialize = DefaultSerializer.deserialize = _refuse_pickle  # type: ignore[method-assign,assignment]
+    return DBOSPortableJSONSerializer()
+
+
 def _cancelled() -> bool:
     """Whether this task is being ended from outside, by `drain`."""
     task = asyncio.current_task()
@@ -400,7 +416,8 @@ def _cancelled() -> bool:
 
 def _first_argument(run: dbos.WorkflowStatus) -> str:
     """The first argument of a run: what it is about."""
-    return str(run.input["args"][0]) if run.input and run.input["args"] else ""
+    # What DBOS cannot read it gives as the text that is stored.
+    return str(run.input["args"][0]) if isinstance(run.input, dict) and run.input["args"] else ""
 
 
 def _failed(why: str) -> RunFailed:

@@ -15,6 +15,7 @@ OURS = ("bot", "gate", "handlers", "servers", "storage", "tools", "views", "work
 HIDDEN = "[hidden]"
 # Characters of a message or of a line below it, and lines below it: some texts are of others, and long.
 MAX_LINE, MAX_LINES = 2000, 60
+BELOW = "  "  # before each line below a record: an error may quote one that looks like a record
 SHORTEST = 6  # characters of a text that is looked for as a secret: shorter ones stand in usual words
 # Of an address only the scheme, the host and the port are logged: each other part may hold a secret.
 URL = re.compile(
@@ -41,12 +42,14 @@ class Redactor(logging.Formatter):
         self._known = tuple(sorted(found, key=lambda one: (-len(one), one)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        record.message = CONTROL.sub(lambda found: ascii(found[0])[1:-1], self._cut(record.message))
+        record.message = _visible(self._cut(record.message))
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
         line, *below = super().format(record).split("\n", 1)
-        return self.clean("\n".join([line, *map(self._cut, _fewer(below[0] if below else ""))]))
+        cut = [line, *map(self._cut, _fewer(below[0] if below else ""))]
+        first, *rest = self.clean("\n".join(cut)).split("\n")
+        return "\n".join([first, *(BELOW + _visible(one) for one in rest)])
 
     def _cut(self, text: str) -> str:
         """The text up to the end of a word: half a secret would not be known as one."""
@@ -63,6 +66,10 @@ class Redactor(logging.Formatter):
         for one in self._known:
             text = text.replace(one, HIDDEN)
         return text
+
+
+def _visible(line: str) -> str:
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], line)
 
 
 def _fewer(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.slack_retry import REFUSED, SlackError, call_slack
@@ -15,6 +15,7 @@ from views.block_kit import Message
 log = logging.getLogger(__name__)
 
 PLAIN = "I have something to show here that Slack did not take. Nothing can be confirmed from this message."
+STAND_IN = notices.answer(PLAIN)
 EMPTY = "I could not fetch this just now. Nothing changed: close this and press again."
 
 
@@ -36,24 +37,33 @@ async def modal_content(opening: Opening, view_id: str) -> dict[str, Any]:
 
 
 def checked_message(message: Message) -> Message:
-    """The message, or a plain one without buttons when it breaks Slack's rules: fail closed, never silent."""
+    """The message, or STAND_IN without buttons when it breaks Slack's rules: fail closed, never silent."""
     problems: Sequence[str] = payload_check.message(message)
     if not problems:
         return message
     log.error("a message broke the rules: %s", problems[:3])
-    return notices.answer(PLAIN)
+    return STAND_IN
 
 
-async def shown(call: Any, message: Message, strict: bool = False, **arguments: Any) -> Any:
-    """Post or update a message; where Slack refuses it, a plain one, or Refused is raised when `strict`.
+async def shown(
+    call: Any, message: Message, strict: bool = False, **arguments: Any
+) -> tuple[Mapping[str, Any], bool]:
+    """Post or update a message; where Slack refuses it, STAND_IN, or Refused is raised when `strict`. Slack's answer,
+    and whether the message itself is there: people have not seen what STAND_IN stands for.
 
     chat.update forgets `parse` each time.
     """
+
+    async def send(one: Message) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = await call_slack(
+            call, text=one.text, blocks=one.blocks, parse="none", **arguments
+        )
+        return answer
+
     try:
-        return await call_slack(call, text=message.text, blocks=message.blocks, parse="none", **arguments)
+        return await send(message), message is not STAND_IN
     except SlackError as error:
         if strict or error.code not in REFUSED:
             raise
         log.error("Slack refused a message of ours: %s", error)
-        plain = notices.answer(PLAIN)
-        return await call_slack(call, text=plain.text, blocks=plain.blocks, parse="none", **arguments)
+        return await send(STAND_IN), False

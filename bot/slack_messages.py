@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -18,7 +20,7 @@ from bot.message_streams import begins
 from bot.outgoing_check import PLAIN, checked_message, modal_content, shown
 from bot.slack_retry import MESSAGE_GONE, STREAMED, SlackError, call_slack, code_of
 from gate.rules.action import Session
-from gate.rules.messages import PROGRESS_DELAY
+from gate.rules.messages import NOT_TAKEN, PROGRESS_DELAY, hint_key
 from gate.rules.ports import Ledger, Posted, Unavailable
 from gate.rules.task import Task
 from handlers.slack.listener import Opening, To
@@ -36,11 +38,20 @@ PAGE = 200  # messages of a thread that are read at once
 NO_AGENT = ("unknown_method", "missing_scope", "not_allowed_token_type", "feature_not_enabled")
 REPEATED = 15.0  # seconds in which a thread is not told once more that nothing goes on there
 KEPT = 1_000  # things that are remembered for a moment
+HINT_SECONDS = 1.0  # for which a hint waits until it is written down that it comes
 
 
 def card_metadata(key: str) -> dict[str, Any]:
     """The metadata by which a message of ours is found again."""
     return {"event_type": EVENT, "event_payload": {"key": key}}
+
+
+class Sent(NamedTuple):
+    """Where a message of ours stands. `whole`: it stands there itself, and no sentence that Slack did not take it."""
+
+    channel: str
+    ts: str
+    whole: bool = True
 
 
 class Messages:
@@ -53,18 +64,24 @@ class Messages:
 
     async def show(
         self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
-    ) -> tuple[str, str]:
+    ) -> Sent:
         """Update where it stands, or post it; where it stands now. Raises Refused, with `strict` also for what
         Slack does not know in the message itself, and Unavailable."""
         at = await self._standing(key, posted, to, message)
         if at is not None:
             try:
-                await self._update(*at, message, strict)
-                return at
+                return Sent(*at, await self._update(*at, message, strict))
             except SlackError as error:
                 if error.code not in MESSAGE_GONE:
                     raise
+                await self.expect(key, Posted(at[0], "", posted.revision if posted else 0))
         return await self._send(key, to, message, strict)
+
+    async def expect(self, key: str, posted: Posted) -> Posted:
+        """Write down that a message is on its way to where people can see it before we hear of it. Raises
+        Unavailable."""
+        await self._ledger.set_posted(key, posted)
+        return posted
 
     async def close(self, key: str, posted: Posted, to: To, message: Message) -> None:
         """Put this in the place of a message, where it stands. Raises Refused, Unavailable."""
@@ -77,7 +94,7 @@ class Messages:
     ) -> tuple[str, str] | None:
         """Channel and ts of the message, where it stands already."""
         if posted is None:
-            await self._ledger.set_posted(key, Posted(to.channel, "", 0))
+            await self.expect(key, Posted(to.channel, "", 0))
             return None
         if posted.ts:
             return posted.channel, posted.ts
@@ -93,8 +110,8 @@ class Messages:
             return error.code in MESSAGE_GONE
         return True
 
-    async def _send(self, key: str, to: To, message: Message, strict: bool) -> tuple[str, str]:
-        response = await shown(
+    async def _send(self, key: str, to: To, message: Message, strict: bool) -> Sent:
+        response, whole = await shown(
             self._client.chat_postMessage,
             message,
             strict,
@@ -104,17 +121,19 @@ class Messages:
             unfurl_links=False,
             unfurl_media=False,
         )
-        return str(response["channel"]), str(response["ts"])
+        return Sent(str(response["channel"]), str(response["ts"]), whole)
 
-    async def _update(self, channel: str, ts: str, message: Message, strict: bool) -> None:
+    async def _update(self, channel: str, ts: str, message: Message, strict: bool) -> bool:
+        """Whether the message itself stands there now."""
         update: Any = partial(shown, self._client.chat_update, message, strict, channel=channel, ts=ts)
         try:
-            await update()
+            _, whole = await update()
         except SlackError as error:
             if error.code != STREAMED:
                 raise
             await call_slack(self._client.chat_stopStream, channel=channel, ts=ts)
-            await update()
+            _, whole = await update()
+        return bool(whole)
 
     async def _find(self, key: str, to: To, message: Message) -> str | None:
         """The message that carries this key in its metadata, if it was posted after all, or is a stream of it that
@@ -161,10 +180,25 @@ class Messages:
         """
         if to.channel:
             place: dict[str, Any] = {"channel": to.channel, "thread_ts": to.thread or None}
-            said = await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
+            said, _ = await shown(self._client.chat_postEphemeral, message, user=to.user, **place)
             return str(said.get("message_ts") or "")
-        said = await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
+        said, _ = await shown(self._client.chat_postMessage, message, channel=to.user, unfurl_links=False)
         return str(said.get("ts") or "")
+
+    async def expect_hint(self, to: To) -> str:
+        """Write down that this person is about to be told something alone; the key of that."""
+        key = hint_key(to.user, to.channel, to.thread, uuid4().hex)
+        with contextlib.suppress(Unavailable):  # they are told that, too, and soon
+            async with self._ledger.begin(HINT_SECONDS) as tx:
+                await tx.posted(key, Posted(to.channel, "", 0))
+        return key
+
+    async def note_hint(self, key: str, to: To, ts: str, taken: bool) -> None:
+        """Write down that they were told it, or may have been, or that Slack did not take it. Raises Unavailable."""
+        ts = ts or f"{(await self._ledger.now()).timestamp():.6f}"
+        await self._ledger.set_posted(
+            key, Posted(to.channel, ts, 1) if taken else Posted(to.channel, "", 1, NOT_TAKEN)
+        )
 
 
 class Statuses:
@@ -254,11 +288,18 @@ class Hints:
         self._messages = messages
 
     async def tell(self, to: To, text: str) -> None:
-        """Say it to one person alone, or log that it could not be said."""
+        """Say it to one person alone, or log that it could not be said. It stands below the cards that are there: a
+        “yes” after it may be about it."""
+        key = await self._messages.expect_hint(to) if to.channel and to.thread else ""
+        ts, taken = "", True
         try:
-            await self._messages.post_ephemeral(to, checked_message(notices.answer(text)))
+            ts = await self._messages.post_ephemeral(to, checked_message(notices.answer(text)))
         except (SlackError, Unavailable) as error:
             log.warning("a hint could not be shown: %s", error)
+            taken = isinstance(error, Unavailable)  # whether it was is not known
+        if key:
+            with contextlib.suppress(Unavailable):
+                await self._messages.note_hint(key, to, ts, taken)
 
     async def replace(self, url: str, to: To, message: Message) -> None:
         """Put a message in the place of an ephemeral one, by the response_url of a click on it; else say that it could

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bot.webhooks import Deliveries, Sender
-from gate.rules.access import StreamEvent, Token, TokenKind, is_valid_token
+from gate.rules.access import StreamEvent, Token, is_valid_token, may_be_used
 from gate.rules.action import Person
-from gate.rules.permissions import account
 from gate.rules.ports import Unavailable, World
 from gate.rules.url_guard import Network
 from gate.rules.webhooks import Webhook, may_receive
@@ -34,14 +33,11 @@ class WebhookAudience:
         if token is None or not is_valid_token(token, await self._tokens.now()).allowed:
             return []
         person = await self._person(token)
-        if token.kind is TokenKind.PERSON and not account(person).allowed:
+        if not may_be_used(self._world.policy, token, person).allowed:
             return []
         return [one for one in found if may_receive(self._world.policy, hook, token, person, one)]
 
-    async def _person(self, token: Token) -> Person | None:
-        """None for an agent's."""
-        if token.kind is not TokenKind.PERSON:
-            return None
+    async def _person(self, token: Token) -> Person:
         person = await self._world.people.fresh(token.team, token.user)
         if person is None:
             raise Unavailable(NOT_KNOWN)

@@ -16,7 +16,6 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.engine import Job
 from bot.webhook_answers import BoundedConnector, EndlessAnswer
-from bot.webhook_hosts import NameLookups, TooManyLookups
 from gate.rules import jobs as runs
 from gate.rules.access import StreamEvent
 from gate.rules.events import payload
@@ -25,10 +24,12 @@ from gate.rules.url_guard import Network, Target, address_refusal, is_allowed, n
 from gate.rules.webhooks import GONE, Webhook, headers, retry_delay
 from storage.ledger import SqlLedger
 from storage.webhooks import HookStore, Receivable, wanted_by_operator
+from tools.name_lookups import NameLookups, TooManyLookups
 
 log = logging.getLogger(__name__)
 
 SECONDS = 5.0  # for one try, all in all
+THREAD_SECONDS = 3.0  # of them for a thread that looks up the name
 LOOK, LOOK_ALONE = 1.0, 5.0  # seconds between two looks for what is to be sent, and where there is no webhook
 NOT_REACHED = "It could not be reached over the open internet."
 
@@ -94,7 +95,7 @@ class Sender:
         lookups: NameLookups | None = None,
     ) -> None:
         self._allowed, self._seconds, self._ssl = tuple(allowed), seconds, ssl
-        self._lookups = lookups or NameLookups()
+        self._lookups = lookups or NameLookups(wait=THREAD_SECONDS)
 
     async def post(self, url: str, body: bytes, sent: dict[str, str], owner: str = "") -> int:
         """The status of the answer. `owner`: whose names wait for each other. Raises Forbidden and TooManyLookups, or

@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -234,8 +234,8 @@ class _Book:
     def __init__(self, pins: PinStore) -> None:
         self._pins = pins
 
-    async def of(self, server: str) -> Sequence[Pin]:
-        return await self._pins.of(server)
+    async def of(self, server: str, tools: Collection[str]) -> Sequence[Pin]:
+        return await self._pins.of(server, tools)
 
     async def first_seen(self, server: str, definitions: Mapping[str, str]) -> None:
         await self._pins.first_seen(server, definitions, datetime.now(UTC))

@@ -48,8 +48,11 @@ async def head(settings: Settings) -> None:
 async def export(settings: Settings) -> None:
     """Write every entry as one line of JSON, in order, with what is needed to check the chain."""
     async with database(settings) as engine:
-        async for line in audit_log.entries(engine):
-            sys.stdout.write(json.dumps(_plain(line), ensure_ascii=False) + "\n")
+        try:
+            async for line in audit_log.entries(engine):
+                sys.stdout.write(json.dumps(_plain(line), ensure_ascii=False) + "\n")
+        except audit_log.UnreadableEntry as unreadable:
+            raise CommandError(f"{unreadable} What is above ends before it.") from None
 
 
 async def rotate_key(settings: Settings) -> None:

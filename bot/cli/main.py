@@ -65,7 +65,9 @@ def _sentence(error: Exception) -> str:
     """What the person at the keyboard is told. Our own errors are sentences already."""
     text = str(error).strip()
     if type(error).__module__.split(".")[0] in {"bot", "gate", "storage", "tools", "servers", "workspace"}:
-        return text
+        from gate.rules.spelled_out import visible
+
+        return visible(text)  # it may quote a file
     first = text.splitlines()[0] if text else "no more is known"
     return f"{type(error).__name__}: {first} (where it happened: the same command with --traceback first)"
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 
-from bot.audit_key import fitting_seals
+from bot.audit_key import changing_key, fitting_seals
 from bot.cli.database import database
 from bot.cli.main import CommandError
 from bot.settings import Settings
@@ -49,7 +49,8 @@ async def new(  # noqa: PLR0913  # one for each option of the command
         raise CommandError("An agent needs at least one --channel: that is where people are asked.")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
     async with database(settings) as engine:
-        store = TokenStore(engine, await fitting_seals(settings, engine))
+        seals, key = await changing_key(settings, engine)
+        store = TokenStore(engine, seals, audit_key=key)
         now = await store.now()
         until = now + timedelta(days=days)
         made = Token(token_id, TokenKind(kind), name or kind, team, user, tuple(channel), now, until)
@@ -77,7 +78,8 @@ async def listing(settings: Settings) -> None:
 async def revoke(settings: Settings, token: str) -> None:
     """End a token: its next request, and within seconds its open streams, are refused."""
     async with database(settings) as engine:
-        if not await TokenStore(engine, await fitting_seals(settings, engine)).revoke(token):
+        seals, key = await changing_key(settings, engine)
+        if not await TokenStore(engine, seals, audit_key=key).revoke(token):
             raise CommandError(
                 f"There is no token {visible(token)[:40]} that still counts: `tokens list` shows all."
             )

@@ -17,7 +17,7 @@ from bot.mcp_connect import connected, named
 from bot.policy_file import load_policy, trusted
 from bot.row_sealing import seal_once
 from bot.settings import Settings
-from gate.arguments.canonical_targets import with_canonical_paths
+from gate.arguments.canonical_paths import with_canonical_paths
 from gate.rules.action import Decision, Json
 from gate.rules.approvers import Approvers
 from gate.rules.canonical_json import BadArguments, parse

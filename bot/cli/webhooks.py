@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.audit_key import fitting_seals
+from bot.audit_key import changing_key, fitting_seals
 from bot.cli.database import database
 from bot.cli.main import CommandError
 from bot.cli.tokens import must_be_ids
@@ -33,7 +33,7 @@ async def add(settings: Settings, url: str, team: str, channel: Sequence[str], k
         secrets.token_hex(8), url, secret, "", team, tuple(channel), tuple(kind), 0, datetime.now(UTC)
     )
     async with database(settings) as engine:
-        await HookStore(engine, await fitting_seals(settings, engine)).add(made)
+        await HookStore(engine, *await changing_key(settings, engine)).add(made)
     sys.stdout.write(f"{made.id}\n{secret}\n")
     sys.stderr.write(
         "Give the secret to the receiver: by it they know what comes from us. It is not shown again.\n"
@@ -55,7 +55,7 @@ async def listing(settings: Settings) -> None:
 async def remove(settings: Settings, webhook: str) -> None:
     """Tell it nothing more."""
     async with database(settings) as engine:
-        if not await HookStore(engine, await fitting_seals(settings, engine)).remove(webhook):
+        if not await HookStore(engine, *await changing_key(settings, engine)).remove(webhook):
             raise CommandError(f"There is no webhook {visible(webhook)[:40]}: `webhooks list` shows all.")
     sys.stdout.write(f"Removed {webhook}.\n")
 
@@ -64,6 +64,6 @@ async def rotate(settings: Settings, webhook: str) -> None:
     """A new secret; what is sent is signed with both until the next rotation."""
     secret = secret_of(secrets.token_bytes(SECRET_BYTES))
     async with database(settings) as engine:
-        if not await HookStore(engine, await fitting_seals(settings, engine)).rotate(webhook, secret):
+        if not await HookStore(engine, *await changing_key(settings, engine)).rotate(webhook, secret):
             raise CommandError(f"There is no webhook {visible(webhook)[:40]}: `webhooks list` shows all.")
     sys.stdout.write(secret + "\n")

@@ -19,8 +19,10 @@ from bot.settings import Secret, Settings, SettingsError
 from gate.rules.access import IssuedToken, Token, TokenKind
 from gate.rules.action import EARLIER
 from gate.rules.action_states import State
-from gate.rules.audit import GENESIS, Entry, mac
+from gate.rules.audit import GENESIS, Entry, Keyring, mac
+from gate.rules.ports import Unavailable
 from gate.rules.webhooks import Webhook
+from storage import reseal
 from storage.api_tables import tokens, webhooks
 from storage.audit_log import Chain, append, last, verify
 from storage.database import DatabaseInUse, open_engine, serve_alone
@@ -120,6 +122,31 @@ async def test_after_a_rotation_all_entries_verify_and_rows_count(tmp_path: Path
     assert len(keyring(settings).retired) == 2
 
 
+@pytest.mark.parametrize("has_written", [False, True], ids=["new to the log", "has written to it"])
+async def test_a_process_that_has_read_the_key_before_a_rotation_writes_nothing_after_it(
+    database_url: str, has_written: bool
+) -> None:
+    """A replica that was starting, or `tools review` at its question: the log could never be verified again."""
+    entry = Entry(event="confirmed", session="T1:C1:1.1", actor="U1")
+    await migrate(database_url)
+    engine = open_engine(database_url)
+    try:
+        process = SqlLedger(engine, lambda _, run: None, b"old")
+        if has_written:
+            async with process.begin() as tx:
+                tx.audit(entry)
+        await reseal.rotate(engine, b"old", b"new")
+        with pytest.raises(Unavailable, match="rotated after this process had begun"):
+            async with process.begin() as tx:
+                tx.audit(entry)
+        async with SqlLedger(engine, lambda _, run: None, b"new").begin() as tx:
+            tx.audit(entry)
+        found = await verify(engine, Keyring(b"new", (b"old",)))
+        assert (found.count, found.broken_at) == (2 + has_written, None)
+    finally:
+        await engine.dispose()
+
+
 async def test_whoever_has_the_old_key_cannot_go_on_with_it(tmp_path: Path) -> None:
     settings = given(tmp_path)
     await filled(settings)
@@ -128,6 +155,7 @@ async def test_whoever_has_the_old_key_cannot_go_on_with_it(tmp_path: Path) -> N
 
     async def forged(engine: AsyncEngine) -> None:
         async with engine.begin() as connection:
+            await connection.execute(update(audit_head).values(key=""))  # or it would be refused
             await append(
                 connection,
                 Chain(old),

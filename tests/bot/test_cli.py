@@ -379,3 +379,11 @@ def test_an_error_nobody_foresaw_is_one_line_too(run: Run, monkeypatch: pytest.M
     assert (code, said) == (1, "")
     assert complaint == "KeyError: 'surprise' (where it happened: the same command with --traceback first)\n"
     assert "Traceback" in run("--traceback", "migrate")[2]
+
+
+def test_an_error_spells_out_what_a_file_has_for_the_terminal(run: Run, home: Path) -> None:
+    (home / "countersign.yaml").write_text('"\\e[31mred\\u202e": 1\n')
+    code, _, told = run("doctor")
+    assert code
+    assert "red" in told
+    assert not {"\x1b", "\u202e"} & {*told}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,35 @@ def test_a_revoked_token_is_listed_as_such_and_revoked_once(run: Run, home: Path
         return kept is not None and kept.revoked_at is not None
 
     assert asyncio.run(found())
+
+
+def test_a_token_is_made_and_revoked_on_the_record(run: Run, home: Path) -> None:
+    run("migrate")
+    token = parse_token(
+        run("tokens", "new", "agent", *ANN, "--channel", "C0OPS", "--name", "nightly")[1].strip()
+    )
+    assert token is not None
+    assert run("tokens", "revoke", token.id)[0] == 0
+    assert run("tokens", "revoke", token.id)[0] == 1
+    told = [json.loads(line) for line in run("audit", "export")[1].splitlines()]
+    assert [one["event"] for one in told] == ["token_added", "token_revoked"]
+    for one in told:
+        assert (one["actor"], one["action"], one["requester"]) == ("operator", token.id, "U0ANN")
+        assert one["session"].startswith("T0OURS:C0OPS")
+        assert "agent “nightly”: C0OPS, until 20" in one["reason"]
+        assert token.secret not in str(one)
+    assert run("audit", "verify")[1].startswith("ok: 2 entries")
+
+
+def test_a_token_whose_row_was_changed_is_revoked_on_the_record(run: Run, home: Path) -> None:
+    run("migrate")
+    token = parse_token(run("tokens", "new", "person", *ANN)[1].strip())
+    assert token is not None
+    with closing(sqlite3.connect(home / "var/countersign.db")) as base, base:
+        base.execute("UPDATE api_tokens SET \"user\" = 'U0EVE'")
+    assert run("tokens", "revoke", token.id)[0] == 0
+    last = json.loads(run("audit", "export")[1].splitlines()[-1])
+    assert (last["event"], last["action"], last["requester"]) == ("token_revoked", token.id, "")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -31,6 +32,22 @@ def test_a_webhook_is_added_listed_rotated_and_removed(run: Run) -> None:
     assert run("webhooks", "remove", hook)[0] == 0
     assert run("webhooks", "list")[1] == ""
     assert run("webhooks", "remove", hook)[0] == 1
+
+
+def test_a_webhook_is_added_rotated_and_removed_on_the_record(run: Run) -> None:
+    run("migrate")
+    hook, secret = run("webhooks", "add", "https://example.com/hook?key=s3cret", *TEAM, "--channel", "C0OPS")[
+        1
+    ].split()
+    newer = run("webhooks", "rotate", hook)[1].strip()
+    assert run("webhooks", "remove", hook)[0] == 0
+    told = [json.loads(line) for line in run("audit", "export")[1].splitlines()]
+    assert [one["event"] for one in told] == ["webhook_added", "webhook_rotated", "webhook_removed"]
+    for one in told:
+        assert (one["actor"], one["action"]) == ("operator", hook)
+        assert one["reason"] == "example.com: C0OPS, all events"
+    assert not any(text in str(told) for text in (secret, newer, "s3cret"))
+    assert run("audit", "verify")[1].startswith("ok: 3 entries")
 
 
 @pytest.mark.parametrize(

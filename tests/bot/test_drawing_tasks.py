@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from bot.cards import Cards, _rendered
+from bot.slack_messages import Sent
 from bot.slack_retry import SlackError
 from gate.rules.action import Outcome
+from gate.rules.jobs import for_owner
 from gate.rules.messages import CardKey, CardKind
 from gate.rules.ports import Note, Posted, Tx, Unavailable
 from gate.rules.task import Flow, StepState, StopRequest, Task
@@ -24,7 +26,7 @@ from tests.bot.test_engine_runs import until
 from tests.storage.samples import THREAD, action
 from tests.tasks import having
 from tests.views.task_samples import WHICH, approved, everything, paused, plan, step, task
-from views import rendering
+from views import notices, rendering
 from views.block_kit import Message
 from views.rendering import Card, status_of_task
 
@@ -44,7 +46,7 @@ class Slack:
 
     async def show(
         self, key: str, posted: Posted | None, to: To, message: Message, strict: bool = False
-    ) -> tuple[str, str]:
+    ) -> Sent:
         if self.away:
             raise Unavailable("Slack does not answer")
         if self.refuses and any(block["type"] == self.refuses for block in message.blocks):
@@ -54,7 +56,7 @@ class Slack:
         self.messages[key.split(":", 1)[1]] = message
         ts = posted.ts if posted and posted.ts else f"{len(self.calls)}.0"
         self.places[ts] = key.split(":", 1)[1]
-        return to.channel, ts
+        return Sent(to.channel, ts)
 
     async def remove(self, posted: Posted) -> bool:
         key = self.places[posted.ts]
@@ -420,3 +422,25 @@ async def test_the_cards_of_a_task_whose_step_gave_much_are_rendered_beside_the_
     for result in ({"rows": [{"id": 1}] * 300}, {"k" * 30_000: 1}):
         await stage.draw(plan=approved(step("a", state=StepState.DONE, result=result)))
     assert [one == threading.get_ident() for one in threads] == [True, False, False]
+
+
+async def test_people_take_turns_at_long_results_however_many_one_of_them_has_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on, message = list[str](), threading.Event(), notices.message
+
+    def render(drawn: Note, **more: Any) -> Message:
+        begun.append(drawn.id)
+        assert go_on.wait(5)
+        return message(drawn, **more)
+
+    monkeypatch.setattr(notices, "message", render)
+    cards, tasks = drawing(task()).cards, list[asyncio.Task[Card]]()
+    body = {"name": "files.read", "summary": "Read", "arguments": {}, "text": "x" * 30_000}
+    for owner, note_id in [("ann", "a1"), ("ann", "a2"), ("ann", "a3"), ("ben", "b1")]:
+        with for_owner(owner):
+            tasks.append(asyncio.create_task(cards._note_card(Note(note_id, THREAD, "read", body))))
+    await until(lambda: bool(begun))
+    go_on.set()
+    await asyncio.gather(*tasks)
+    assert begun.index("b1") < begun.index("a3")

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
+import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
 
 import pytest
 import sqlalchemy as sa
+from dbos._serialization import deserialize_args, deserialize_value
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from bot.concurrency import ConcurrencySlots
-from bot.engine import MAX_INLINE_WORKFLOWS, MAX_WORKFLOWS_PER_OWNER, Engine, Job
+from bot.engine import (
+    MAX_INLINE_WORKFLOWS,
+    MAX_WORKFLOWS_PER_OWNER,
+    Engine,
+    Job,
+    Pickled,
+    json_alone,
+)
 from bot.heartbeats import Rhythm
 from gate.rules.jobs import OWNER, Run
 from gate.rules.ports import Unavailable
@@ -317,3 +328,43 @@ async def _changed(database_url: str, statement: str) -> None:
             await conn.exec_driver_sql("SET search_path TO dbos")
         await conn.exec_driver_sql(statement)
     await engine.dispose()
+
+
+class Spy:
+    """Unpickled, it is noted here."""
+
+    seen: ClassVar[list[str]] = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spy.seen.append, ("unpickled",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", ["ENQUEUED", "PENDING"])
+async def test_a_row_that_is_pickled_is_not_read_and_keeps_no_other_from_running(
+    database_url: str, status: str
+) -> None:
+    """Whoever can write to the database writes it; unpickled, it would run any code in this process."""
+    async with started(database_url) as engine:
+        await engine.ask(Run("note", "first", ("one",)))
+        await until(lambda: engine.calls == [("one",)])
+        await ended(engine, "first")
+        table = "dbos.workflow_status" if engine.ledger.dialect.name == "postgresql" else "workflow_status"
+        forged = f"UPDATE {table} SET serialization = 'py_pickle', inputs = :inputs, status = :status, output = NULL"
+        pickled = base64.b64encode(pickle.dumps(Spy())).decode()
+        async with engine.ledger.begin() as conn:
+            await conn.execute(sa.text(forged), {"inputs": pickled, "status": status})
+        assert all(one.about == "" for one in engine.running())
+        await engine.ask(Run("note", "second", ("two",)))
+        await until(lambda: ("two",) in engine.calls)
+        await ended(engine, "second")
+    assert engine.calls == [("one",), ("two",)]
+    assert Spy.seen == []
+
+
+def test_nothing_is_unpickled_once_the_engine_has_its_serializer() -> None:
+    pickled, serializer = base64.b64encode(pickle.dumps(Spy())).decode(), json_alone()
+    for read in (deserialize_value, deserialize_args):
+        with pytest.raises(Pickled):
+            read(pickled, "py_pickle", serializer)
+    assert Spy.seen == []

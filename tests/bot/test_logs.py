@@ -111,15 +111,25 @@ def test_a_long_traceback_is_cut_and_says_so() -> None:
     said = traceback_of("a\n" * 100_000 + "the end")
     assert len(said.splitlines()) <= MAX_LINES + 2
     assert "Traceback" in said
-    assert said.endswith("a\nthe end")
-    assert "\n… [cut: 99,944 lines]\n" in said
+    assert said.endswith("  a\n  the end")
+    assert "\n  … [cut: 99,944 lines]\n" in said
     assert traceback_of("b " * 100_000).endswith("b … [cut: 200,012 characters]")
     assert len(traceback_of("b " * 100_000)) < 2 * MAX_LINE
 
 
+@pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\x85", "\u2028", "\n\x1b[2K"])
+def test_what_an_error_quotes_looks_like_no_record(break_: str) -> None:
+    first, *below = traceback_of(
+        f"x{break_}2026-01-01 12:00:00,000 INFO bot.wiring: all is well"
+    ).splitlines()
+    assert first.startswith("20")
+    assert all(line.startswith("  ") for line in below)
+    assert "\x1b" not in "".join(below)
+
+
 @pytest.mark.parametrize(("lines", "cut"), [(10, 0), (MAX_LINES, 0), (MAX_LINES + 1, 1), (MAX_LINES + 9, 9)])
 def test_a_traceback_loses_lines_only_where_it_has_too_many(lines: int, cut: int) -> None:
-    _, *below = traceback_of("\n".join(map(str, range(lines - BEFORE_ERROR)))).splitlines()
+    _, *below = traceback_of("\n".join(map(str, range(lines - BEFORE_ERROR)))).split("\n  ")
     told = [line for line in below if "cut" in line]
     assert told == ([f"… [cut: {cut} lines]"] if cut else [])
     assert len(below) - len(told) == lines - cut

@@ -13,7 +13,7 @@ import pytest
 
 from bot import policy_file
 from bot.policy_file import load_policy, trusted
-from gate.arguments.canonical_targets import Targets
+from gate.arguments.declared_targets import Targets
 from gate.rules.action import CallClass, Decision, Json, Verdict
 from gate.rules.always_gated import ALWAYS
 from gate.rules.approvers import Approvers

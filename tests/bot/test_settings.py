@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.demo import local, of_production
 from bot.http_limits import HttpLimits
 from bot.settings import Secret, Settings, SettingsError
 from gate.rules.ports import Limits
 from gate.rules.settings import Switches
 from gate.rules.tool import Trust
+from workspace.server import Workspace
 
 ROOT = Path(__file__).parents[2]
 SLACK = {"SLACK_BOT_TOKEN": "xoxb-1-2", "SLACK_APP_TOKEN": "xapp-1-2"}
@@ -440,6 +442,18 @@ def test_a_demo_leaves_everything_of_a_production_alone(tmp_path: Path) -> None:
     assert kept == (None,) * 5
     assert set(settings.ignored) == production.keys() - {"COUNTERSIGN_HOME"}
     assert Settings.for_demo({}, tmp_path).ignored == ()
+
+
+def test_a_demo_names_the_servers_of_others_that_run_in_it(tmp_path: Path) -> None:
+    where = config(
+        tmp_path, "mcpServers: {github: {command: github-mcp-server}, filesystem: {command: other}}\n"
+    )
+    settings = Settings.for_demo({**where, "DATABASE_URL": "postgresql://db.example/prod"}, tmp_path)
+    turned = local(settings, "http://127.0.0.1:1", Workspace().installation, tmp_path)
+    told = of_production(settings, turned)
+    assert "ignores DATABASE_URL" in told
+    assert "From countersign.yaml, there run as well: github." in told
+    assert of_production(Settings.for_demo({}, tmp_path / "empty"), turned) == ""
 
 
 def test_a_demo_does_not_even_read_a_variable_that_it_ignores(tmp_path: Path) -> None:

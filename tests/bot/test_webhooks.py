@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -21,7 +20,6 @@ from aiohttp.test_utils import TestServer
 from sqlalchemy import make_url
 
 from bot.webhook_answers import MAX_INTERIM, MAX_LINES, TOO_MUCH, BoundedAnswer, EndlessAnswer
-from bot.webhook_hosts import MAX_PER_OWNER, NameLookups
 from bot.webhooks import Deliveries, Forbidden, Sender
 from gate.rules import jobs
 from gate.rules.ports import LedgerEvent
@@ -32,6 +30,8 @@ from storage.webhooks import HookStore
 from tests.gate.conftest import staged
 from tests.gate.gate_setup import TEAM, Scene
 from tests.gate.plan_setup import approved, look, planned, write
+from tests.name_servers import NameServers
+from tools.name_lookups import MAX_PER_OWNER, NameLookups
 
 HOME = (ip_network("127.0.0.0/8"),)
 SECRET = secret_of(b"k" * 32)
@@ -466,33 +466,16 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
         assert await Sender(HOME).post(url, b"{}", {}) == 200
 
 
-class NameServers:
-    """Answers with this machine for every name but those that hang until `answer` is set."""
-
-    def __init__(self) -> None:
-        self.answer, self.asked = threading.Event(), list[str]()
-        self.busy, self._loop = asyncio.Event(), asyncio.get_running_loop()
-
-    def resolve(self, host: str, port: int) -> list[Any]:
-        self.asked.append(host)
-        if len(self.asked) == MAX_PER_OWNER:
-            self._loop.call_soon_threadsafe(self.busy.set)
-        if host.startswith("hangs"):
-            self.answer.wait(30)
-            raise socket.gaierror(socket.EAI_AGAIN, "no answer")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-
-
 async def test_names_that_are_never_found_keep_neither_threads_nor_other_tokens_waiting() -> None:
     names = NameServers()
     async with receiving() as (receiver, url):
-        sender = Sender(HOME, seconds=20, lookups=NameLookups(names.resolve))
+        sender = Sender(HOME, seconds=20, lookups=NameLookups(names.getaddrinfo))
         port = url.rpartition(":")[2]
         hanging = [
             asyncio.create_task(sender.post(f"http://hangs{n}.example:{port}", b"{}", {}, "t1"))
             for n in range(40)
         ]
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):  # a look-up hangs for longer
             await names.busy.wait()
             assert await asyncio.to_thread(lambda: "a thread") == "a thread"
             assert await sender.post(f"http://other.example:{port}", b"{}", {}, "t2") == 200
@@ -508,7 +491,7 @@ async def test_a_webhook_that_gets_no_thread_for_its_name_is_told_so_in_words(de
         return found
 
     names = NameServers()
-    lookups = NameLookups(names.resolve, wait=0)
+    lookups = NameLookups(names.getaddrinfo, wait=0)
     held = [
         asyncio.create_task(lookups.addresses("t1", f"hangs{n}.example", 443)) for n in range(MAX_PER_OWNER)
     ]
