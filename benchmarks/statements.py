@@ -140,25 +140,25 @@ STORY: dict[str, Callable[[Driver], Awaitable[None]]] = {"write": write, "read":
 async def run(bench: Bench, quick: bool) -> None:
     print(heading(TITLE))
     for database in bench.databases:
-        for name, counts in (await measured(bench, database)).items():
+        for name, stories in (await measured(bench, database)).items():
             words = ("statements", "transactions", "workflows", "compiled anew", "Slack calls")
             said = ", ".join(
-                f"{shown(round(n, 1))} {word}" for n, word in zip(counts.all, words, strict=True)
+                f"{shown(round(n, 1))} {word}" for n, word in zip(middle(stories).all, words, strict=True)
             )
             print(f"{database}, {name}: {said}", flush=True)
 
 
-async def measured(bench: Bench, database: str) -> dict[str, Counts]:
-    """The counts per kind of story, and per idle second."""
-    found: dict[str, Counts] = {}
+async def measured(bench: Bench, database: str) -> dict[str, list[Counts]]:
+    """The counts of each story, by its kind, and those of an idle second."""
+    found: dict[str, list[Counts]] = {}
     async with driving(bench, await bench.new_settings(database)) as driver:
         await write(driver)
         await driver.quiet()
         idle, polled = await _rates(driver)
-        found[IDLE_SECOND] = idle + polled
+        found[IDLE_SECOND] = [idle + polled]
         for name, story in STORY.items():
-            found[name] = _median([await _story(driver, story, idle) for _ in range(STORIES)])
-        found["undo"] = _median([await _undone(driver, idle) for _ in range(STORIES)])
+            found[name] = [await _story(driver, story, idle) for _ in range(STORIES)]
+        found["undo"] = [await _undone(driver, idle) for _ in range(STORIES)]
     return found
 
 
@@ -190,7 +190,8 @@ async def _undone(driver: Driver, idle: Counts) -> Counts:
     return await _story(driver, take_back, idle)
 
 
-def _median(found: list[Counts]) -> Counts:
+def middle(found: list[Counts]) -> Counts:
+    """The median of each of the counts."""
     return Counts(*(statistics.median(column) for column in zip(*(one.all for one in found), strict=True)))
 
 

@@ -1,7 +1,8 @@
 """CPU time of a piece of work, in seconds of the machine on which the limits of the tests were set.
 
 A machine that is slow, or whose cores others use, takes two or three times as long for the same work. So what is
-over its limit is held against a fixed piece of work that is timed right after it, in the same thread."""
+over its limit is held against a fixed piece of work that is timed right after it, in the same thread, and for as long:
+the best of a few short tries finds the machine at its quickest, which the work had not all the time."""
 
 from __future__ import annotations
 
@@ -29,10 +30,13 @@ def fixed_work() -> int:
     return sum(number * number % 7 for number in range(120_000)) + len(counts)
 
 
-def slowness() -> float:
-    """How many times longer this thread takes for the same work than on the reference machine, at least 1: a quicker
-    machine makes no limit stricter."""
-    return max(1.0, min(_taken(fixed_work) for _ in range(3)) / REFERENCE)
+def slowness(lasting: float = 0.0) -> float:
+    """How many times longer this thread takes for the same work than on the reference machine, over as many CPU seconds
+    as `lasting` says, at most 3; at least 1: a quicker machine makes no limit stricter."""
+    spent, runs = 0.0, 0
+    while runs < 3 or spent < min(lasting, 3):
+        spent, runs = spent + _taken(fixed_work), runs + 1
+    return max(1.0, spent / runs / REFERENCE)
 
 
 def cpu_seconds(run: Callable[[], object], tries: int = 1) -> float:
@@ -49,7 +53,7 @@ def seconds(run: Callable[[], object], tries: int = 1, enough: float = 0.0) -> f
     with _uncollected():
         for _ in range(tries):
             taken = _taken(run)
-            best = min(best, taken if taken < enough else taken / slowness())
+            best = min(best, taken if taken < enough else taken / slowness(taken))
             if best < enough:
                 break
     return best
@@ -75,8 +79,9 @@ def _uncollected() -> Iterator[None]:
 @contextmanager
 def within(limit: float, clock: Callable[[], float] = time.thread_time) -> Iterator[None]:
     """Fails when what is done meanwhile takes `limit` seconds of the reference machine or more: of this thread, or of
-    all of this process (`time.process_time`)."""
-    begun = clock()
-    yield
-    taken = clock() - begun
-    assert taken < limit or taken / slowness() < limit, f"{taken:.3f} s on this machine"
+    all of this process (`time.process_time`). Without the garbage collector, as above."""
+    with _uncollected():
+        begun = clock()
+        yield
+        taken = clock() - begun
+    assert taken < limit or taken / slowness(taken) < limit, f"{taken:.3f} s on this machine"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pytest
 
 from tests import cpu_time
 from tests.cpu_time import cpu_seconds, fixed_work, seconds, slowness, within
+
+
+def piece() -> None:
+    """What is timed by the clock of a test, which no other process makes later."""
+
+
+SECONDS = {fixed_work: cpu_time.REFERENCE, piece: 0.3}
 
 
 def times(number: int) -> None:
@@ -13,12 +22,19 @@ def times(number: int) -> None:
         fixed_work()
 
 
-@pytest.mark.slow
 def test_a_machine_of_half_the_speed_takes_half_of_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = cpu_seconds(fixed_work, 20)
-    monkeypatch.setattr(cpu_time, "REFERENCE", here / 2)
-    assert 1.5 < slowness() < 3
-    assert 0.6 * here < seconds(lambda: times(2), 10) < 1.6 * here
+    monkeypatch.setattr(cpu_time, "_taken", lambda run: 2 * SECONDS[run])
+    assert slowness() == 2
+    assert slowness(lasting=1) == pytest.approx(2)
+    assert seconds(piece, 3) == pytest.approx(SECONDS[piece])
+
+
+def test_a_machine_is_as_slow_as_over_all_of_the_work_and_not_as_at_its_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = cycle([1, 1, 1, 5])
+    monkeypatch.setattr(cpu_time, "_taken", lambda run: next(turns) * cpu_time.REFERENCE)
+    assert slowness(lasting=80 * cpu_time.REFERENCE) == pytest.approx(2)
 
 
 def test_a_quicker_machine_makes_no_limit_stricter(monkeypatch: pytest.MonkeyPatch) -> None:

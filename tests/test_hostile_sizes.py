@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,17 +11,20 @@ from typing import Any
 import pytest
 
 from gate.arguments import command_tools, json_texts, text_forms
-from gate.arguments.canonical_targets import LONGEST_REPORTED, Targets, too_many_targets
+from gate.arguments.declared_targets import Targets
 from gate.arguments.secret_patterns import matched_production, matched_secrets
+from gate.arguments.target_bounds import LONGEST_REPORTED, too_many_targets
 from gate.arguments.text_forms import plain_variants, visible_text
 from gate.rules.action import CallClass, Json, Preview, Session, Verdict
 from gate.rules.always_gated import ALWAYS
+from gate.rules.approvers import Approvers
+from gate.rules.asked_names import not_asked_for
 from gate.rules.canonical_json import MAX_BYTES, BadArguments, canonical, parse
-from gate.rules.gated_files import MOST_FILES, not_asked_for, told_folders
 from gate.rules.plans import LARGE
 from gate.rules.policy import Policy, Rule, decide
 from gate.rules.ports import Note
 from gate.rules.previews import build, has_deceptive_text, plainly
+from gate.rules.result_targets import MOST_FILES, told_folders
 from gate.rules.steps import StepState
 from gate.rules.task import Task
 from gate.rules.task_states import TaskState
@@ -31,7 +35,7 @@ from tests.tasks import having
 from tests.views.samples import action
 from tests.views.task_samples import approved, plan, reading, task
 from tools.mcp.limits import ListingSize
-from tools.mcp.schema import judge
+from tools.mcp.schema import judge, problems
 from views import modals, notices, task_modals, task_plan
 from views.card import card
 from views.lists import MOST, pending
@@ -45,6 +49,7 @@ LIMIT = 0.3
 TRIES = 6  # of which the best counts: other work slows some of them down
 ANSWER = 256 * 1024  # bytes of an answer of a tool that is kept
 UNREAD = ToolSpec("s", "create_x", "Create", "", {"type": "object"}, "d", Hints(), Trust.DECLARED)
+TWO = Approvers(needed=2)
 SHOWN = ToolSpec(
     "s",
     "delete",
@@ -275,12 +280,79 @@ def test_no_call_of_very_many_short_texts_is_held_against_the_rules(
     assert seconds(lambda: decide(policy, spec, next(given), "C1", lambda *_: False), TRIES, LIMIT) < LIMIT
 
 
+# Names of which each word is another pattern, which mean no gated file: to find that took up to 1.4 s for one call.
+WILD_WORDS: dict[str, Callable[[str], str]] = {
+    "stars": lambda i: f"*{i}*.*{i}.*{i}*a.*{i}b.*c{i}",
+    "words that begin with a star": lambda i: f"*{i}s.*{i}e.*{i}y.*{i}k.a*{i}",
+    "words that a star joins": lambda i: f"credential{i}a*b{i}*c*qq.x*y",
+    "a word for production": lambda i: f".s.{i}*e.*.kproduction{i}*y",
+    "classes": lambda i: f"*[{i}-z]*[!{i}]q.*[{i}]q",
+    "signs for any letter": lambda i: f"?{i}?.?{i}.??{i}.{i}??.c?{i}",
+    "folders": lambda i: f"*{i}/*{i}/*{i}a/{i}?/c*{i}",
+    "endings": lambda i: f"a{i}.{i}*.b*{i}.??*{i}.p*{i}",
+}
+
+
+@pytest.mark.parametrize("make", WILD_WORDS.values(), ids=WILD_WORDS)
+@pytest.mark.parametrize("number", [400, 1_900])
+def test_no_names_whose_words_are_all_patterns_are_long_held_against_words(
+    make: Callable[[str], str], number: int
+) -> None:
+    policy, spec = Policy("p", rules=ALWAYS), replace(UNREAD, name="create_x")
+    starts = iter(range(0, TRIES * 2_000, 2_000))  # none whose words are known already
+
+    def judged() -> None:
+        first = next(starts) + 10_000 * (number < 1_000)
+        names = [make(f"{first + place:03x}") for place in range(number)]
+        decide(policy, spec, {"path": names}, "C1", lambda *_: False)
+
+    assert seconds(judged, TRIES, LIMIT / 2) < LIMIT / 2
+
+
 def test_a_decision_that_is_asked_for_again_makes_no_forms_again() -> None:
     policy, args = Policy("p", rules=ALWAYS), {"path": listed("]%0a](9@.env", 300, "0")}
     decide(policy, UNREAD, args, "C1", lambda *_: False)
     made = plain_variants.made
     decide(policy, UNREAD, args, "C1", lambda *_: False)
     assert plain_variants.made == made
+
+
+def of_labels(number: int) -> Policy:
+    """So many rules, each about calls with its label."""
+    schemas = [
+        {"required": ["labels"], "properties": {"labels": {"contains": {"const": f"team{n}"}}}}
+        for n in range(number)
+    ]
+    rules = (Rule(f"team {n}", ("*",), schema=one, approvers=TWO) for n, one in enumerate(schemas))
+    return Policy("p", tuple(rules))
+
+
+def by_schema(schema: Any, value: Json) -> bool:
+    return all(one.unsure for one in problems(schema, value))
+
+
+def test_no_call_is_long_held_against_several_rules_about_a_list() -> None:
+    """Words of a schema in lists in one text made 61 kinds of forms, and six rules took 1.2 s."""
+    words = ["required", "labels", "properties", "contains", "const"]
+
+    def call(seed: int) -> Json:
+        lists = [[f"{seed}{n:x}" for n in range(60)] for _ in range(12)]
+        for place, one in enumerate(lists):
+            for n, word in enumerate(words):
+                one[place + 12 * n] = word
+        return {"title": "t", "labels": [",".join(one) for one in lists] + [f"{n:x}" for n in range(300)]}
+
+    calls = map(call, range(1_000))
+    run = lambda: decide(of_labels(8), UNREAD, next(calls), "C1", by_schema)  # noqa: E731
+    assert seconds(run, TRIES, LIMIT) < LIMIT
+    assert run().approvers == TWO  # what cannot be checked to its end counts as holding
+
+
+def test_a_long_list_is_held_against_many_rules_to_the_end() -> None:
+    labels: Json = [f"word{n}" for n in range(300)]
+    assert decide(of_labels(20), UNREAD, {"labels": labels}, "C1", by_schema).approvers == Approvers()
+    named = {"labels": [*labels, "team19"]}
+    assert decide(of_labels(20), UNREAD, named, "C1", by_schema).approvers == TWO
 
 
 def test_no_call_with_very_many_plain_paths_is_held_against_many_rules() -> None:
@@ -480,13 +552,12 @@ def test_no_plans_that_wait_take_long_to_be_listed(repeated: str, size: int) -> 
     assert seconds(lambda: pending(next(listed), "UANA"), TRIES, 0.05) < 0.05
 
 
-def test_no_names_that_commands_cannot_have_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = list[str]()
-    plain = command_tools._plain_name
-    monkeypatch.setattr(command_tools, "_plain_name", lambda name: taken.append(name) or plain(name))
-    schema = {"properties": {f"aB{n}_{n}": True for n in range(4_900)} | {"shell-Command": True}}
+def test_names_of_arguments_are_compared_with_those_of_commands_in_no_time() -> None:
+    names = {f"aB{n}_{n}": True for n in range(2_450)} | {f"é{n}": True for n in range(2_450)}
+    schema = {"properties": names | {"shell-Command": True}}
     assert command_tools.runs_commands(["x"], schema, {})
-    assert taken == ["shell-Command"]
+    assert not command_tools.runs_commands(["x"], {"properties": names}, {})
+    assert seconds(lambda: command_tools.runs_commands(["x"], schema, {}), TRIES, 0.05) < 0.05
 
 
 @pytest.mark.parametrize("name", sorted(command_tools.COMMANDS))
@@ -588,3 +659,48 @@ def test_rows_whose_names_recur_are_judged() -> None:
     ]
     decision = decide(Policy("p", rules=ALWAYS), UNREAD, {"rows": rows}, "C1", lambda *_: False)
     assert decision.verdict is not Verdict.DENY
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_texts_with_other_forms_beside_many_numbers_take_no_memory_that_grows_with_both(kind: type) -> None:
+    """One copy of the argument for each of its parts took 2.5 GB for 14 KB."""
+    said = {"required": ["database"], "properties": {"database": {"const": "prod"}}}
+    policy = Policy("p", rules=(Rule("prod", ("*",), schema=said, deny=True),))
+    parts = [" prod"] * 8 + [0] * 4_000
+    value = parts if kind is list else {f"k{number}": part for number, part in enumerate(parts)}
+    tracemalloc.start()
+    try:
+        decide(policy, UNREAD, {"database": value}, "C1", fits_schema)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 60 << 20
+
+
+def fits_schema(schema: Json, value: Json) -> bool:
+    return all(problem.unsure for problem in problems(schema, value))
+
+
+def test_blanks_alone_in_a_list_of_names_are_no_name() -> None:
+    assert (
+        decide(Policy("p", rules=ALWAYS), UNREAD, {"path": '"\u3000,/'}, "C1", fits_schema).verdict
+        is Verdict.CONFIRM
+    )
+
+
+def test_many_numbers_below_texts_with_other_forms_are_counted_however_deep_they_lie() -> None:
+    """Five rules of two fields took 6.7 s for 58 KB: copies were counted by their first level alone."""
+    said = {"owner": {"pattern": "^prod$"}, "path": {"pattern": "^hr/"}}
+    rules = [
+        Rule(f"r{number}", ("*",), schema={"properties": said, "required": [*said]}, deny=True)
+        for number in range(5)
+    ]
+    policy = Policy("p", rules=(*ALWAYS, *rules))
+    tails = iter(range(TRIES))
+
+    def run() -> None:
+        texts = {f"p{one}": f"{one}{next(tails) if not one else 0}/../hr/x" for one in range(5)}
+        deep = {"owner": "dev", **texts, "path": "hr/x", "n": [0] * 29_000}
+        decide(policy, UNREAD, {"owner": "dev", "path": {"a": {"b": deep}}}, "C1", fits_schema)
+
+    assert seconds(run, TRIES, 2 * LIMIT) < 2 * LIMIT

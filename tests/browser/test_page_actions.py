@@ -30,7 +30,7 @@ async def card(fake: FakeWorkspace, open_page: OpenPage, *blocks: dict[str, Any]
 
 
 async def posted(fake: FakeWorkspace, count: int = 1) -> list[tuple[str, dict[str, Any]]]:
-    async with asyncio.timeout(5), fake.arrived:
+    async with asyncio.timeout(20), fake.arrived:
         await fake.arrived.wait_for(lambda: len(fake.posts) >= count)
     return fake.posts
 

@@ -132,7 +132,7 @@ async def test_a_delete_wants_its_phrase_and_gives_both_files_back(product: Prod
     await expect(ann.page.get_by_test_id("modal-submit")).to_have_text("Delete")
     right = (await ann.modal.locator("pre").last.inner_text()).strip()
     assert right.startswith("delete 2 ")
-    await phrase.fill(right.lower())
+    await phrase.fill(right.upper())
     await ann.submit()
     await expect(ann.page.get_by_test_id("field-error")).to_contain_text("That is not the phrase.")
     assert [product.text(name) for name in DRAFTS] == before

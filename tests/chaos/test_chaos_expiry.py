@@ -71,7 +71,7 @@ async def race(stage: Scene, action: Action, lead: float) -> str:
     said = await asyncio.gather(*runners)
     won = sorted(s.code for s in said if isinstance(s, PressResult) and s.ok and s.code != "edited")
     if (now := await stage.now(action.id)).state is State.PREPARED:  # all too early for expiry, or edited
-        stage.travel(60)
+        stage.travel(world.limits.ttl + 60)  # an edit gives the time anew
         await expiry.process_items(world, [DueItem("action", now.id, now.revision, 0.0)])
     now = await stage.now(action.id)
     assert won in WON[now.state]

@@ -142,6 +142,8 @@ def _github(rest: Rest, call: Call) -> Answer | None:
             return 200, [_commit(rest.state["head"], "Draw the new user interface")]
         case "POST", ["pulls"]:
             return 201, _pull(rest, call.body)
+        case "GET", ["issues", "7"]:
+            return 200, {**_pull(rest, {"title": "x", "head": "h", "base": "main"}), "labels": []}
         case "PATCH", ["issues", "7"]:
             return 200, {"number": 7, "state": call.body["state"]}
         case "GET", ["contents", name]:

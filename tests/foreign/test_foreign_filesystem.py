@@ -66,7 +66,7 @@ async def test_a_move_goes_and_comes_back(files_product: ProductAndFolder):
     thread = await Thread.ask(product, "disk.move_file", source=str(source), destination=str(destination))
     await thread.confirm()
     assert (source.exists(), destination.exists()) == (False, True)
-    await thread.undo()
+    await thread.undo_by_a_card()
     assert (source.exists(), destination.exists()) == (True, False)
 
 

@@ -41,6 +41,28 @@ async def test_a_commit_shows_what_is_committed(git_product: ProductAndFolder):
     assert git(repo, "log", "--format=%s") == "second\nfirst\n"
 
 
+async def test_a_commit_names_a_submodule_that_gitmodules_hides(
+    git_product: ProductAndFolder, tmp_path: Path
+):
+    product, repo = git_product
+    library, local = tmp_path / "library", ("-c", "protocol.file.allow=always")
+    library.mkdir()
+    git(library, "init", "-q", "-b", "main")
+    for name in ("user.name", "user.email"):
+        git(library, "config", name, "a@example.com")
+    git(library, "commit", "-q", "--allow-empty", "-m", "one")
+    git(repo, *local, "submodule", "--quiet", "add", str(library), "vendor/lib")
+    git(repo, "config", "-f", ".gitmodules", "submodule.vendor/lib.ignore", "all")
+    git(repo, "add", ".gitmodules")
+    git(repo, "commit", "-q", "-m", "quiet")
+    git(library, "commit", "-q", "--allow-empty", "-m", "two")
+    git(repo / "vendor/lib", *local, "pull", "-q")
+    git(repo, "add", "-f", "vendor/lib")
+    git(repo, "add", "a.md")
+    thread = await Thread.ask(product, "git.git_commit", repo_path=str(repo), message="second")
+    assert "modified:   vendor/lib" in thread.shown
+
+
 async def test_a_commit_whose_content_changed_after_the_card_is_shown_again(git_product: ProductAndFolder):
     product, repo = git_product
     git(repo, "add", "a.md")
@@ -174,3 +196,25 @@ async def test_a_repository_as_plain_files_of_a_commit_names_no_program(
         thread = await Thread.ask(product, f"git.{tool}", repo_path=str(place))
         assert "Failed" in thread.shown, tool
         assert not mark.exists(), tool
+
+
+async def test_a_difference_by_a_program_of_the_user_is_not_given(
+    git_product: ProductAndFolder, tmp_path: Path
+):
+    """`diff.external`, as people set it who read differences side by side, names no file as rules know it."""
+    product, repo = git_product
+    program = tmp_path / "side-by-side"
+    program.write_text('#!/bin/sh\necho "$1 --- Text"\ncat "$5"\n')
+    program.chmod(0o755)
+    git(repo, "config", "diff.external", str(program))
+    (repo / "a.md").write_text("hunter2\n")
+    for tool, args in (("git_diff_unstaged", {}), ("git_diff", {"target": "HEAD"})):
+        thread = await Thread.ask(product, f"git.{tool}", repo_path=str(repo), **args)
+        assert "hunter2" not in thread.shown, tool
+        assert "Ask for less at a time" in thread.shown, tool
+    git(repo, "add", "a.md")
+    thread = await Thread.ask(product, "git.git_commit", repo_path=str(repo), message="second")
+    assert "hunter2" not in thread.shown
+    assert "Not done" in thread.shown
+    assert "diff.external" in thread.shown
+    assert "confirm" not in thread.buttons

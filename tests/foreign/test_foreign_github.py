@@ -41,7 +41,7 @@ async def test_a_pull_request_is_opened_once_and_can_be_closed_again(github_prod
     (sent,) = rest.changes
     assert (sent.method, sent.path) == ("POST", "/repos/acme/app/pulls")
     assert sent.body == {"title": "Add new user interface", "head": "feature/new-ui", "base": "main"}
-    await thread.undo()
+    await thread.undo_by_a_card()
     assert [(call.method, call.path, call.body) for call in rest.changes[1:]] == [
         ("PATCH", "/repos/acme/app/issues/7", {"state": "closed"})
     ]

@@ -40,7 +40,7 @@ async def test_an_issue_is_created_once_and_only_after_the_yes(jira_product: Pro
     assert (fields["project"], fields["issuetype"]) == ({"key": "PROJ"}, {"name": "Bug"})
     assert fields["summary"] == BUG["summary"]
 
-    await thread.undo()
+    await thread.undo_by_a_card()
     assert [(call.method, call.path) for call in rest.changes[1:]] == [
         ("DELETE", "/rest/api/2/issue/PROJ-456")
     ]

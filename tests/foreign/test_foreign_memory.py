@@ -52,7 +52,7 @@ async def test_an_undo_removes_exactly_what_was_new(memory_product: ProductAndFo
     assert "can be undone" in thread.shown
     await thread.confirm()
     assert kept(memory)[0]["observations"] == ["likes tea", "lives in Lisbon"]
-    await thread.undo()
+    await thread.undo_by_a_card()
     assert kept(memory)[0]["observations"] == ["likes tea"]
 
 
@@ -62,7 +62,7 @@ async def test_a_relation_goes_and_comes_back(memory_product: ProductAndFolder):
     thread = await Thread.ask(product, "memory.create_relations", relations=[KNOWS])
     await thread.confirm()
     assert {"type": "relation", **KNOWS} in kept(memory)
-    await thread.undo()
+    await thread.undo_by_a_card()
     assert {"type": "relation", **KNOWS} not in kept(memory)
 
 

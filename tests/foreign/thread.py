@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.product import OPS, Product
@@ -19,6 +19,7 @@ class Thread:
     product: Product
     person: Person
     ts: str
+    place: int = 0  # of the answer, among what the bot wrote
 
     @classmethod
     async def ask(cls, product: Product, tool: str, user: str = "U_ANN", **args: Any) -> Thread:
@@ -31,8 +32,8 @@ class Thread:
 
     @property
     def answer(self) -> Message:
-        """What the bot wrote first: the card, where there is one."""
-        return self.product.ws.by_app(OPS, self.ts)[0]
+        """What the bot wrote first: the card, where there is one; or at another place."""
+        return self.product.ws.by_app(OPS, self.ts)[self.place]
 
     @property
     def shown(self) -> str:
@@ -67,6 +68,17 @@ class Thread:
 
     async def undo(self) -> str:
         await self.press("undo")
+        return await self.becomes("Undone")
+
+    async def undo_by_a_card(self) -> str:
+        """Press Undo where nothing tells whether its target changed since, and say yes to the card that asks."""
+        await self.press("undo")
+        asked = replace(self, place=self.place + 1)
+        await self.product.ws.wait_for(
+            lambda: len(self.product.ws.by_app(OPS, self.ts)) > asked.place, SECONDS
+        )
+        assert "Nothing tells whether it changed since" in asked.shown
+        await (asked.type_phrase("Undone") if "review" in asked.buttons else asked.press("confirm"))
         return await self.becomes("Undone")
 
     async def type_phrase(self, title: str = "Done") -> str:

@@ -11,13 +11,14 @@ import gc
 import itertools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bot.connections import listening
 from bot.http_limits import HttpLimits
+from bot.process_priority import take_turns
 from bot.watchdog import LIMIT, Stall
 from gate.rules.ports import Limits
 from tests.product import OPS, Product, running_product
@@ -167,7 +168,17 @@ class Attack:
                 work.create_task(part())
 
 
+@pytest.fixture
+def turns() -> Iterator[None]:
+    """Threads that compute have turns as short as in the service (bot/cli/serve.py)."""
+    before = sys.getswitchinterval()
+    take_turns()
+    yield
+    sys.setswitchinterval(before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("turns")
 @pytest.mark.parametrize(
     "hours",
     [False, pytest.param(True, marks=[pytest.mark.soak, pytest.mark.timeout(0)])],

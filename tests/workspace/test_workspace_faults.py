@@ -88,7 +88,7 @@ async def test_the_workspace_stops_while_calls_still_wait(client: AsyncWebClient
     workspace.faults.on("auth.test", Silent())
     waiting = asyncio.create_task(client.auth_test())
     await workspace.wait_for(lambda: workspace.calls("auth.test"))
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(20):
         await workspace.stop()
     with pytest.raises(aiohttp.ClientError):
         await waiting

@@ -146,7 +146,7 @@ async def test_a_change_is_announced(ws: Workspace, page: aiohttp.ClientSession)
         first = json.loads((await stream.content.readline())[6:])
         await stream.content.readline()
         await ws.as_("U_BEN").say("C_OPS", "news")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(20):
             second = json.loads((await stream.content.readline())[6:])
     assert second["rev"] > first["rev"]
 
