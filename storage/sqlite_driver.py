@@ -139,9 +139,9 @@ class SingleTripConnection(aiosqlite.Connection):
             self.release_write()
 
     def stop(self) -> asyncio.Future[Any] | None:
-        """By force, and by the garbage collector."""
+        """By force, and by the garbage collector. Of a second time its thread, which has ended, would never tell."""
         self.release_write()
-        return super().stop()
+        return super().stop() if self._running else None
 
 
 def connect(database: str, **options: Any) -> SingleTripConnection:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import column, select, table, text
+from sqlalchemy import column, make_url, select, table, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from storage.database import open_engine, reading
-from storage.sqlite_driver import SLOW, SingleTripConnection
+from storage.sqlite_driver import SLOW, SingleTripConnection, connect
 
 
 @pytest.fixture
@@ -118,3 +119,14 @@ async def test_a_reader_sees_one_moment_from_its_first_question_on(sqlite: Async
             await line.execute(text("INSERT INTO kept VALUES ('a')"))
         assert await reader.scalar(text("SELECT count(*) FROM kept")) == before == 0
     assert await kept(sqlite) == ["a"]
+
+
+async def test_the_end_of_a_connection_that_was_stopped_by_force_is_not_waited_for(sqlite_url: str) -> None:
+    line = await connect(str(make_url(sqlite_url).database))
+    closing = asyncio.create_task(line.close())
+    await asyncio.sleep(0)
+    line.stop()  # so SQLAlchemy does where whoever closes is called off
+    line._thread.join()
+    closing.cancel()  # and so the end of the loop does
+    done, _ = await asyncio.wait([closing], timeout=5)
+    assert done == {closing}
