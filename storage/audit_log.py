@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from gate.rules.audit import ROTATED, Checker, Entry, Keyring, Line, is_genuine, key_id, mac, team_of
 from gate.rules.ports import Unavailable
 from storage.columns import EPOCH, clock
-from storage.database import reading
+from storage.database import connected, reading
 from storage.events import event_of_row
 from storage.rows import entry_row, to_line
 from storage.tables import DECISIVE, audit_head, audit_log
@@ -219,7 +219,7 @@ def _row(line: Line) -> dict[str, Any]:
 
 async def head(engine: AsyncEngine) -> Head:
     """The end of the log, to be kept where the database's owner cannot change it."""
-    async with reading(engine).connect() as connection:
+    async with connected(reading(engine)) as connection:
         return Head(*(await connection.execute(select(audit_head.c.seq, audit_head.c.mac))).one())
 
 
@@ -246,7 +246,7 @@ async def _outside(engine: AsyncEngine, next_seq: int) -> int | None:
     """The number of an entry before the first or behind the last one, which nobody has written, the next one where it
     has no number; None for none."""
     outside = select(audit_log.c.seq).where(~IN_CHAIN).order_by(audit_log.c.seq).limit(1)
-    async with reading(engine).connect() as connection:
+    async with connected(reading(engine)) as connection:
         found = (await connection.execute(outside)).scalar_one_or_none()
     return found if found is None or isinstance(found, int) else next_seq
 
@@ -254,7 +254,7 @@ async def _outside(engine: AsyncEngine, next_seq: int) -> int | None:
 async def last(engine: AsyncEngine) -> Line | None:
     """The newest entry; None where there is none. Raises UnreadableEntry."""
     newest = select(audit_log).order_by(audit_log.c.seq.desc()).limit(1)
-    async with reading(engine).connect() as connection:
+    async with connected(reading(engine)) as connection:
         try:
             row = (await connection.execute(newest)).one_or_none()
             return _line(row) if row else None
@@ -296,7 +296,7 @@ async def _lines(engine: AsyncEngine, after: int, until: int) -> list[Line]:
     """The next entries. Raises UnreadableEntry where the very next one cannot be read."""
     rows = select(audit_log).where(audit_log.c.seq > after, audit_log.c.seq <= until)
     for most in PIECES:
-        async with reading(engine).connect() as connection:
+        async with connected(reading(engine)) as connection:
             with suppress(TypeError, ValueError):  # SQLite takes anything in any column
                 found = await connection.execute(rows.order_by(audit_log.c.seq).limit(most))
                 return [_line(row) for row in found]

@@ -6,8 +6,8 @@ import asyncio
 import fcntl
 import select
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
@@ -15,7 +15,7 @@ from weakref import WeakSet
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from gate.rules.ports import Unavailable
 from storage import file_modes
@@ -171,17 +171,36 @@ def reached(limit: asyncio.Timeout | None = None) -> Iterator[None]:
         raise
 
 
+@asynccontextmanager
+async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """A connection, which is given back by the task itself unless something fails. `engine.connect()` has a task of its
+    own do that, which takes three more turns of the event loop; and where the loop ends before it has begun, it is
+    cancelled with all others, and the connection is left to the garbage collector."""
+    async with AsyncExitStack() as failed:
+        connection = await failed.enter_async_context(engine.connect())
+        yield connection
+        failed.pop_all()
+        await connection.close()
+
+
+@asynccontextmanager
+async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """As `engine.begin()`, on such a connection. After a commit it is given back without waiting for anything."""
+    async with connected(engine) as connection, connection.begin():
+        yield connection
+
+
 async def ask(engine: AsyncEngine, question: Any) -> list[Any]:
     """What one question finds, outside of transactions. Raises Unavailable."""
     with reached():
-        async with reading(engine).connect() as connection:
+        async with connected(reading(engine)) as connection:
             return list((await connection.execute(question)).all())
 
 
 async def carry(engine: AsyncEngine, statement: Any) -> int:
     """Carry out one statement in a transaction of its own; how many rows it changed. Raises Unavailable."""
     with reached():
-        async with engine.begin() as connection:
+        async with transaction(engine) as connection:
             return int((await connection.execute(statement)).rowcount)
 
 

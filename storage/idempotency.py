@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gate.rules.idempotency import StoredAnswer
 from storage.api_tables import answers
 from storage.columns import clock
-from storage.database import carry, reached
+from storage.database import carry, reached, transaction
 from storage.rows import insert
 
 RESERVATION_SECONDS = timedelta(
@@ -62,7 +62,7 @@ class AnswerStore:
         ).returning(answers.c.holder)
         there = select(answers).where(answers.c.token == token, answers.c.key == key)
         with reached():
-            async with self._engine.begin() as connection:
+            async with transaction(self._engine) as connection:
                 if (await connection.execute(taken)).first() is not None:
                     return None
                 found = (await connection.execute(there)).one_or_none()

@@ -8,7 +8,6 @@ import hmac
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
-    AsyncExitStack,
     asynccontextmanager,
     contextmanager,
     nullcontext,
@@ -41,7 +40,7 @@ from gate.rules.undo_privacy import is_confidential
 from storage import api_tables, tables, task_tables
 from storage.audit_log import IN_CHAIN, Chain
 from storage.columns import clock
-from storage.database import CHECKPOINTS, READ_SECONDS, reached, reading
+from storage.database import CHECKPOINTS, READ_SECONDS, connected, reached, reading, transaction
 from storage.deferred_runs import DeferredRuns
 from storage.foreground import ForegroundPriority
 from storage.grants import Grants
@@ -115,18 +114,6 @@ class NestedTransaction(RuntimeError):
 
 def _nobody() -> None:
     """Is told of events while no API is served."""
-
-
-@asynccontextmanager
-async def _transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """As `engine.begin()`, which gives the connection back in a task of its own, for those that are cancelled: three
-    more turns of the event loop. After a commit on PostgreSQL it is given back without waiting for anything."""
-    async with AsyncExitStack() as failed:
-        connection = await failed.enter_async_context(engine.connect())
-        async with connection.begin():
-            yield connection
-        failed.pop_all()
-        await connection.close()
 
 
 class SqlLedger:
@@ -225,13 +212,11 @@ class SqlLedger:
 
     def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
         deadline = limit.when()
-        if not self._sqlite:
-            return _transaction(self._engine)
-        if deadline is None:
-            return self._engine.begin()
+        if not self._sqlite or deadline is None:
+            return transaction(self._engine)
         # A statement that waits in SQLite cannot be called off from here: it has to know its limit itself.
         left = max(deadline - asyncio.get_running_loop().time(), 0)
-        return self._engine.execution_options(wait=left, first=True).begin()
+        return transaction(self._engine.execution_options(wait=left, first=True))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -249,7 +234,7 @@ class SqlLedger:
         called every few seconds. Does nothing where the database looks after itself. Raises Unavailable."""
         if not (self._sqlite and CHECKPOINTS):
             return
-        async with self.begin(), self._reader.connect() as other:
+        async with self.begin(), connected(self._reader) as other:
             await other.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
     async def _ask(self, *questions: Any, **values: Any) -> list[Sequence[Row[Any]]]:

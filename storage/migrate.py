@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from storage import file_modes
-from storage.database import open_engine, parse, reading
+from storage.database import connected, open_engine, parse, reading, transaction
 
 LOCK = 7234811  # any number that is ours: replicas that migrate at once do so one after the other
 
@@ -28,7 +28,7 @@ async def migrate(url: str) -> bool:
         file_modes.file(Path(str(address.database)))  # those that SQLite puts beside it get its rights
     engine = open_engine(url)
     try:
-        async with engine.begin() as connection:
+        async with transaction(engine) as connection:
             current = await connection.run_sync(_is_current)
             await connection.run_sync(upgrade)  # looks again: replicas may migrate at once
     finally:
@@ -38,7 +38,7 @@ async def migrate(url: str) -> bool:
 
 async def is_current(engine: AsyncEngine) -> bool:
     """Whether the database has the tables of this version: no more, no fewer."""
-    async with reading(engine).connect() as connection:
+    async with connected(reading(engine)) as connection:
         return await connection.run_sync(_is_current)
 
 
@@ -49,7 +49,7 @@ def _is_current(connection: Connection) -> bool:
 
 async def is_older(engine: AsyncEngine) -> bool:
     """Whether `migrate` can bring the database to this version: it has no tables yet, or those of a version before."""
-    async with reading(engine).connect() as connection:
+    async with connected(reading(engine)) as connection:
         return await connection.run_sync(_is_older)
 
 

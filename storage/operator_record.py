@@ -15,7 +15,7 @@ from gate.rules.action import Session
 from gate.rules.audit import Entry
 from gate.rules.webhooks import Webhook
 from storage.audit_log import Chain, append
-from storage.database import carry, reached
+from storage.database import carry, reached, transaction
 
 OPERATOR = "operator"  # who it was: commands know no member of a workspace
 
@@ -26,7 +26,7 @@ async def carry_noted(engine: AsyncEngine, audit_key: bytes | None, statement: A
     if audit_key is None:
         return await carry(engine, statement)
     with reached():
-        async with engine.begin() as connection:
+        async with transaction(engine) as connection:
             changed = int((await connection.execute(statement)).rowcount)
             if changed:
                 await append(connection, Chain(audit_key), [entry], timedelta())

@@ -15,6 +15,7 @@ from gate.rules.webhooks import PREFIX, Webhook
 from storage.api_tables import tokens, webhooks
 from storage.audit_log import Chain, append, last
 from storage.columns import clock
+from storage.database import connected, transaction
 from storage.grant_tables import grants
 from storage.question_tables import server_questions
 from storage.row_macs import DecryptionFailed, RowMacs, row_macs_of
@@ -61,7 +62,7 @@ async def adopt(engine: AsyncEngine, key: bytes) -> bool:
         return not row.mac and not waits and getattr(row, "revoked_at", None) is None
 
     try:
-        async with engine.begin() as connection:
+        async with transaction(engine) as connection:
             entry = Entry(event=ADOPTED, session="", actor="system", reason="by a new version")
             await append(connection, Chain(key), [entry], timedelta())
             await _first(connection)
@@ -87,7 +88,7 @@ async def rotate(engine: AsyncEngine, old: bytes, new: bytes) -> int:
     entry that says so. Rows that were not as they were written stay so."""
     before, after = row_macs_of(old), row_macs_of(new)
     entry = Entry(event=ROTATED, session="", actor="operator", outcome=key_id(new), user_confirmed=True)
-    async with engine.begin() as connection:
+    async with transaction(engine) as connection:
         await append(connection, Chain(old), [entry], timedelta())
         await connection.execute(update(audit_head).values(key=key_id(new)))
         for table in SEALED:
@@ -105,7 +106,7 @@ async def rotate(engine: AsyncEngine, old: bytes, new: bytes) -> int:
 async def served(engine: AsyncEngine) -> bool:
     """Whether a replica has given a sign of life in the last half minute; on SQLite a lock on the file tells that."""
     alive = select(replicas.c.id).where(replicas.c.seen_at > clock(-DEAD)).limit(1)
-    async with engine.connect() as connection:
+    async with connected(engine) as connection:
         return (await connection.execute(alive)).first() is not None
 
 

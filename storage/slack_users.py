@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gate.rules.action import Person
 from storage.columns import unpacked
-from storage.database import reached, reading
+from storage.database import ask, carry
 from storage.row_macs import RowMacs
 from storage.rows import insert
 from storage.tables import people
@@ -33,14 +33,10 @@ class PeopleStore:
 
     async def get(self, team: str, user: str) -> StoredPerson | None:
         wanted = select(people).where(people.c.team == team, people.c.user == user)
-        with reached():
-            async with reading(self._engine).connect() as connection:
-                row = (await connection.execute(wanted)).one_or_none()
-                return (
-                    StoredPerson(unpacked(row.facts), row.at)
-                    if row and self._seals.holds(people, row)
-                    else None
-                )
+        for row in await ask(self._engine, wanted):
+            if self._seals.holds(people, row):
+                return StoredPerson(unpacked(row.facts), row.at)
+        return None
 
     async def put(self, person: Person, at: datetime) -> None:
         """Remember what was said at `at`; what was said later than that stays."""
@@ -48,8 +44,6 @@ class PeopleStore:
         row = self._seals.sealed(people, {**who, "facts": person, "at": at})
         new = insert(people, self._engine.dialect.name).values(row)
         newer = new.excluded.at >= people.c.at
-        with reached():
-            async with self._engine.begin() as connection:
-                await connection.execute(
-                    new.on_conflict_do_update(index_elements=["team", "user"], set_=row, where=newer)
-                )
+        await carry(
+            self._engine, new.on_conflict_do_update(index_elements=["team", "user"], set_=row, where=newer)
+        )

@@ -13,7 +13,7 @@ from gate.rules.action import ALTERED
 from gate.rules.audit import Entry
 from gate.rules.tool import Pin
 from storage.audit_log import Chain, append
-from storage.database import reached, reading
+from storage.database import ask, carry, connected, reached, reading, transaction
 from storage.row_macs import RowMacs
 from storage.rows import insert, plain
 from storage.tables import tool_pins
@@ -28,12 +28,8 @@ class PinStore:
         self._engine, self._seals = engine, seals
 
     async def all(self) -> tuple[Pin, ...]:
-        with reached():
-            async with reading(self._engine).connect() as connection:
-                rows = await connection.execute(
-                    select(tool_pins).order_by(tool_pins.c.server, tool_pins.c.tool)
-                )
-                return tuple(map(self._pin, rows))
+        rows = await ask(self._engine, select(tool_pins).order_by(tool_pins.c.server, tool_pins.c.tool))
+        return tuple(map(self._pin, rows))
 
     def _pin(self, row: Any) -> Pin:
         """A row that is not as it was written pins the tool to a definition that it cannot have: it has changed."""
@@ -47,7 +43,7 @@ class PinStore:
         own = tool_pins.c.server == server
         many = select(func.count()).select_from(tool_pins).where(own)
         with reached():
-            async with reading(self._engine).connect() as connection:
+            async with connected(reading(self._engine)) as connection:
                 rows = await connection.execute(
                     select(tool_pins).where(own, tool_pins.c.tool.in_(sorted(tools)))
                 )
@@ -66,9 +62,7 @@ class PinStore:
         if not rows:
             return
         new = insert(tool_pins, self._engine.dialect.name).values(rows)
-        with reached():
-            async with self._engine.begin() as connection:
-                await connection.execute(new.on_conflict_do_nothing(index_elements=["server", "tool"]))
+        await carry(self._engine, new.on_conflict_do_nothing(index_elements=["server", "tool"]))
 
     async def review(self, pins: Sequence[Pin], audit_key: bytes) -> None:
         """Note that somebody has read these very definitions: they take the place of whatever was pinned, each with an
@@ -80,7 +74,7 @@ class PinStore:
             set_={column.name: new.excluded[column.name] for column in tool_pins.c},
         )
         with reached():
-            async with self._engine.begin() as connection:
+            async with transaction(self._engine) as connection:
                 await connection.execute(read, rows)
                 await append(connection, Chain(audit_key), [_reviewed(pin) for pin in pins], timedelta())
 
