@@ -40,6 +40,7 @@ from gate.rules.action import (
     Undo,
     Verdict,
     Vote,
+    milliseconds,
 )
 from gate.rules.action_states import Event, NoSuchArrow, State
 from gate.rules.audit import Entry
@@ -210,7 +211,7 @@ async def _call(world: World, action: Action, held: HeldClaim, withheld: bool) -
     except OutcomeUnknown as error:
         outcome = Outcome("unknown", str(error))
     ended = world.clock.now()
-    return replace(outcome, at=ended, took_ms=round((ended - started).total_seconds() * 1000))
+    return replace(outcome, at=ended, took_ms=milliseconds(started, ended))
 
 
 def _as_its_look(world: World, action: Action, withheld: bool) -> AbstractContextManager[None]:

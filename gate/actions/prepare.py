@@ -39,6 +39,7 @@ from gate.rules.action import (
     Session,
     Source,
     Verdict,
+    milliseconds,
 )
 from gate.rules.action_states import State
 from gate.rules.audit import READ_ALONE, Entry
@@ -367,7 +368,7 @@ async def execute_read(
     subject = _subject(asked, spec, decision, _is_withheld(world, asked, decision))
     with answered_in_thread(world, subject):
         answer = await read_answer(world, CheckedCall(asked, spec, decision))
-    took = round((world.clock.now() - started).total_seconds() * 1000)
+    took = milliseconds(started, world.clock.now())
     of_plan = asked.step and not asked.turn
     held = "" if of_plan or answer.is_error else world.policy.review(Phase.AFTER, spec.full_name)
     outcome = Outcome("success", answer.text, answer.structured, took, world.clock.now())

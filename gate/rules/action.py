@@ -130,8 +130,13 @@ class Outcome:
     kind: str  # "success", "error", "unknown", "not_sent"
     text: str = ""  # what the tool said, or what went wrong
     structured: Json = None
-    took_ms: int = 0
+    took_ms: int = 0  # 0: nobody saw the call end
     at: datetime | None = None
+
+
+def milliseconds(started: datetime, ended: datetime) -> int:
+    """How long a call took: 1 at least, also by a clock that was put back."""
+    return max(1, round((ended - started).total_seconds() * 1000))
 
 
 @dataclass(frozen=True, slots=True)

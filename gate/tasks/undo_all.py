@@ -107,7 +107,7 @@ async def _latest_first(world: World, plan: Plan, find: Find | None = None) -> l
 
 def _ended_at(action: Action, lease: timedelta) -> datetime:
     """When it ended; where a person has said later that it happened, when it was last known to run."""
-    if action.claim and action.outcome and not action.outcome.took_ms:
+    if action.claim and action.outcome and action.outcome.took_ms == 0:
         return action.claim.until - lease
     return (action.outcome and action.outcome.at) or action.created_at
 

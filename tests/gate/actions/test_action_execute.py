@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -13,7 +14,7 @@ from gate.rules.canonical_json import parse
 from gate.rules.ports import Unavailable
 from gate.rules.tool import Answer, ToolSpec
 from tests.gate.fake_tools import Desk
-from tests.gate.gate_setup import ANN, BEN, Scene
+from tests.gate.gate_setup import ANN, BEN, FixedClock, Scene
 
 
 async def approved(stage: Scene, tool: str = "write", **args: str):
@@ -257,3 +258,24 @@ async def test_a_definition_that_changes_behind_the_claim_is_not_called(stage: S
     after = await stage.now(action.id)
     assert (after.state, after.outcome.kind) == (State.FAILED, "not_sent")
     assert turning.calls == []
+
+
+class StandingClock(FixedClock):
+    def now(self):
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def test_a_call_that_was_seen_to_end_took_some_time_and_what_a_person_says_of_one_took_none(
+    stage: Scene,
+):
+    """By that, Undo all knows what a person settled later."""
+    stage.world = replace(stage.world, clock=StandingClock())
+    action = await approved(stage)
+    await stage.play()
+    assert (await stage.now(action.id)).outcome.took_ms == 1
+    stage.desk.behave = "breaks the line"
+    lost = await approved(stage, path="b.md", content="hello")
+    await stage.play()
+    press = stage.press(await stage.now(lost.id))
+    assert (await resolve_unknown.resolve(stage.world, press, happened=True)).ok
+    assert (await stage.now(lost.id)).outcome.took_ms == 0
