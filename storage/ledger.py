@@ -167,7 +167,7 @@ class SqlLedger:
         limit = asyncio.timeout(seconds)
         turn = self._in_background() if seconds is None else self._priority.foreground()
         with self._alone(), reached(limit):
-            async with turn, limit, self._connected(limit) as connection:
+            async with turn, limit, self._transaction(limit) as connection:
                 tx = SqlTx(connection, self.offset, self._chain, self.limits, self.token)
                 yield tx
                 later = tx.defer() if seconds is not None and self._defers else ()
@@ -210,7 +210,7 @@ class SqlLedger:
                 await self._priority.wait_for_foreground(until)
             yield
 
-    def _connected(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
+    def _transaction(self, limit: asyncio.Timeout) -> AbstractAsyncContextManager[AsyncConnection]:
         deadline = limit.when()
         if not self._sqlite or deadline is None:
             return transaction(self._engine)

@@ -15,7 +15,6 @@ from gate.rules.ports import World
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-
 # The task whose turns are counted already, so that work within counted work counts once. Another task that it begins
 # has turns of its own.
 COUNTED: ContextVar[object] = ContextVar("counted", default=None)
